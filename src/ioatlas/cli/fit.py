@@ -96,10 +96,13 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
     click.get_current_context().call_on_close(journal.close)
     result = load_result(directory)
     fits = fits_measured(journal, read_uses(uses), result.estimates)
-    places = {one.name: one.location for one in journal.targets()}
+    places = {one.name: one for one in journal.targets()}
     for fit in () if how.as_json else fits:
         click.echo(sentence_of(fit.finding))
-        run = f"To measure what is open: ioatlas fit {quote(places[fit.target])} --for {quote(fit.use.name)}"
+        place = places[fit.target]
+        run = f"To measure what is open: ioatlas fit {quote(place.location)} --for {quote(fit.use.name)}"
+        if place.kind in ("file", "uri"):
+            run += f" --overwrite {quote(f'{place.location} {place.size_bytes}')}"
         told = (sentence_of(requirement(one, fit.use, n, fit.target)) for n, (_, one) in enumerate(fit.judged, 1))
         for text in (*told, *([run] if fit.open else [])):
             click.echo("\n".join(fold(text, "  ")))

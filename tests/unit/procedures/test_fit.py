@@ -308,6 +308,10 @@ def test_a_target_that_is_written_slowly_gets_smaller_files(tmp_path):
     assert cell.size_bytes % (1 << 20) == 0
     assert _told(world)[0] is Answer.PASS
     assert any("instead of" in text for _, text in world.journal().remarks())
+    own = load_fits(world.journal())
+    assert (
+        fits_measured(world.journal(), [one.use for one in own], ()) == own
+    )  # a campaign answers its own uses as it did
     world.check()
 
 
@@ -335,9 +339,10 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
 def test_a_law_that_is_unsure_decides_what_lies_far_from_the_limit(monkeypatch, low, high, limit, answer):
     cell = Cell.of("nas", {"rw": "read", "bs": 4096, "size": 1 << 30})
     told = Estimate(cell, "read", "predicted", 0, iops=100.0, iops_low=low, iops_high=high)
+    monkeypatch.setattr(fits, "measured", lambda *_: told)
     monkeypatch.setattr(fits, "foretold", lambda *_: (told,))
     laws = {"nas": SimpleNamespace(courses=[SimpleNamespace(cell=cell, counted=True)])}
-    assert fits._by_law(Requirement("reads", Quantity.IOPS, limit), cell, cell, laws).answer == answer
+    assert fits._by_law(Requirement("reads", Quantity.IOPS, limit), cell, cell, [], laws).answer == answer
 
 
 @pytest.fixture(scope="module")
@@ -385,6 +390,14 @@ def test_a_campaign_answers_by_loads_that_ask_no_less_or_no_more(measured, load,
     use = Use("mine", "mine", ((Load("l", {"bs": 4096, **load}, 4 << 20),),), (needed,))
     (fit,) = fits_measured(measured[0], [use], measured[1])
     assert fit.answer == answer, fit.judged
+
+
+def test_what_a_map_measured_a_fit_tells_as_the_map_does(measured):
+    needed = Requirement("l", Quantity.IOPS, 500)
+    use = Use("mine", "mine", ((Load("l", {"bs": 4096, **READS}, 4 << 20),),), (needed,))
+    (((_, told),),) = (fit.judged for fit in fits_measured(measured[0], [use], measured[1]))
+    (map_,) = (e for e in measured[1] if (e.cell.rw, e.cell.bs_bytes, e.cell.outstanding) == ("randread", 4096, 1))
+    assert (told.value, told.low, told.high) == pytest.approx((map_.iops, map_.iops_low, map_.iops_high))
 
 
 def test_metrics_tell_each_requirement(measured, tmp_path):

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any
 
-from ioatlas.answer.law.cells import BEYOND, MOST_FORETOLD, foretold
+from ioatlas.answer.law.cells import BEYOND, MOST_FORETOLD, foretold, measured
 from ioatlas.answer.law.fit import Fit as LawFit
 from ioatlas.answer.law.told import bursts
 from ioatlas.answer.results.by_law import laws_of
@@ -137,18 +138,20 @@ def requirement(one: Judged, use: Use, number: int, target: str) -> Finding:
 
 def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
     """Every use on every target, by the visits at hand."""
-    by_cell: dict[str, list[Visit]] = {}
     in_flight = {cell.key: cell.outstanding for cell, _ in journal.cells()}
-    records = records_by_visit(journal.usages())
-    for visit in visits:
-        if counts(visit):
-            waited = records.get(visit.visit_id, {}).get("waiting")
-            by_cell.setdefault(visit.cell_key, []).append(replace(visit, waiting=waited))
-    found = []
+    by_cell, found = _by_cell(journal, filter(counts, visits)), []
     for each in asked:
         places = [(one, *each.cells[one.load]) for one in each.use.requires]
         judged = tuple((key, _judged(one, by_cell.get(key, ()), stream, in_flight[key])) for one, key, stream in places)
         found.append(Fit(each.use, each.target, judged))
+    return found
+
+
+def _by_cell(journal: Journal, visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+    """Visits with the time for which they waited for a processor, by the key of their cell."""
+    records, found = records_by_visit(journal.usages()), defaultdict[str, list[Visit]](list)
+    for visit in visits:
+        found[visit.cell_key].append(replace(visit, waiting=records.get(visit.visit_id, {}).get("waiting")))
     return found
 
 
@@ -179,14 +182,15 @@ def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Est
     suspect = [e for e in estimates if e.kind == "measured" and verdict_class(e.verdict) is VerdictClass.SUSPECT]
     cells = {cell.key: cell for cell, _ in journal.cells()}
     visits = journal.visits(with_series=True)
-    laws, records = laws_of(journal, cells, visits), records_by_visit(journal.usages())
-    made: dict[str, list[Visit]] = {}
-    for one in (visit for visit in visits if visit.cell_key in cells and not visit.discarded):
-        waited = records.get(one.visit_id, {}).get("waiting")
-        made.setdefault(one.cell_key, []).append(replace(one, waiting=waited))
-    seen = [(cells[key], (mine, [each for one in mine for each in windows_in(one)])) for key, mine in made.items()]
+    laws, made = laws_of(journal, cells, visits), _by_cell(journal, (one for one in visits if not one.discarded))
+    kept = [(cells[key], mine) for key, mine in made.items() if key in cells]
+    seen = [(cell, (mine, [each for one in mine for each in windows_in(one)])) for cell, mine in kept]
+    own = {(one.use.name, one.target): one for one in journal.kept(Uses).asked} if journal.is_kept(Uses) else {}
     found = []
     for target, use in product(journal.targets(), uses):
+        if mine := own.get((use.name, target.name)):  # which its own loads answer
+            found += fits_of(journal, [mine], visits)
+            continue
         here = [one for one in seen if one[0].target == target.name]
         judged = []
         for cell, loads in cells_of(use, target, {}):
@@ -194,14 +198,10 @@ def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Est
             for asked, (load, member) in product(use.requires, zip(loads, cell.members, strict=True)):
                 if asked.load != load.name:
                     continue
-                told = Judged(asked, Answer.UNDECIDED)
-                if member.flushes or doubts <= {VerdictCode.CLIENT_LIMITED}:
-                    by_loads = member.flushes or asked.quantity.is_latency
-                    told = (
-                        _by_loads(asked, member, cell, here, laws) if by_loads else _by_law(asked, member, cell, laws)
-                    )
-                if doubts and told.answer is Answer.FAIL:
-                    told = replace(told, answer=Answer.UNDECIDED)
+                by_loads, hidden = member.flushes or asked.quantity.is_latency, doubts - {VerdictCode.CLIENT_LIMITED}
+                told = (_by_loads if by_loads else _by_law)(asked, member, cell, here, laws)
+                told = Judged(asked, Answer.UNDECIDED) if hidden and not member.flushes else told
+                told = replace(told, answer=Answer.UNDECIDED) if doubts and told.answer is Answer.FAIL else told
                 judged.append((cell.key, told))
         found.append(Fit(use, target.name, tuple(judged)))
     return found
@@ -211,33 +211,44 @@ BESIDE_OTHERS = 2
 """Times that a target has to be able to do what loads ask for that run at once: no law tells what one costs another."""
 
 
-def _by_law(asked: Requirement, load: Cell, cell: Cell, laws: Mapping[str, LawFit]) -> Judged:
+def _by_law(
+    asked: Requirement, load: Cell, cell: Cell, made: Iterable[tuple[Cell, Seen]], laws: Mapping[str, LawFit]
+) -> Judged:
     """A rate of a load among those of its cell. Each direction of each takes its share of the target's time: together
-    they fit where there is room for all shares, and one that is too much alone is too much with others.
+    they fit where there is room for all shares, and one that is too much alone is too much with others, even without
+    what its loads waited for a processor. What the map measured is told as it is there; what lies between two of its
+    loads in how much is in flight, by the law and by these.
     """
     seen = [one.cell for one in laws[cell.target].courses if one.counted] if cell.target in laws else []
     if not seen or asked.bytes or any(len(one.block_sizes) > 1 or one.flushes for one in cell.members):
         return Judged(asked, Answer.UNDECIDED)
-    shares, high = [], math.inf
+    shares, high, most = [], math.inf, math.inf
     for one, way in ((member, way) for member in cell.members for way in member.directions):
-        rw = f"{'rand' * one.rw.startswith('rand')}{way}"
+        rw, flight = f"{'rand' * one.rw.startswith('rand')}{way}", one.outstanding
         like = [each for each in seen if (each.rw, each.option.get("direct")) == (rw, one.option.get("direct"))]
-        if not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
-            return Judged(asked, Answer.UNDECIDED)
+        same = sorted((each for each in like if each.bs_bytes == one.bs_bytes), key=lambda each: each.outstanding)
+        less, more = [e for e in same if e.outstanding <= flight][-1:], [e for e in same if e.outstanding >= flight][:1]
         plain = {key: value for key, value in one.options if key not in ("rwmixread", "rate_iops", "rate", "offset")}
         plain |= {"rw": rw, "size": max(each.size_bytes for each in seen)}
-        told = next(iter(foretold([Cell.of(cell.target, plain, sharing=seen[0].sharing)], laws, math.inf)), None)
-        if told is None:
+        twin = less[0] if less == more and less else Cell.of(cell.target, plain, sharing=seen[0].sharing)
+        told = next(iter(foretold([twin], laws, math.inf)), None)
+        if told is None or not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
             return Judged(asked, Answer.UNDECIDED)
-        value, ends = told.iops or 0.0, (told.iops_low or 0.0, told.iops_high or 0.0)
-        if ends[1] - ends[0] > 2 * MOST_FORETOLD * value:  # a law that is so unsure is wrong more often: twice as far
-            ends = ends[0] ** 2 / value, ends[1] ** 2 / value
+        value, *ends = (each or 0.0 for each in (told.iops, told.iops_low, told.iops_high))
+        if less and more:
+            around = [measured(each, laws[cell.target]) for each in less + more]
+            least, top = min(each.iops_low or 0.0 for each in around), max(each.iops_high or 0.0 for each in around)
+            value, *ends = (min(max(end, least), top) for end in (value, *ends))
+        unsure = 1 + (ends[1] - ends[0] > 2 * MOST_FORETOLD * value)  # such a law is wrong more often: twice as far
+        sure = [value * (end / value) ** unsure for end in ends]
         wanted = _wanted(asked, one, way) if one == load or one.loop == "open" else math.inf
-        shares.append((wanted / ends[0] if ends[0] else math.inf, wanted / value))
-        high = min(high, ends[1] / wanted) if one == load else high
-    low, value = (1 / sum(several) for several in zip(*shares, strict=True))
-    low, kept = low / BESIDE_OTHERS if len(shares) > 1 else low, asked.quantity is Quantity.KEPT
-    answer = Answer.PASS if low > 1 else Answer.FAIL if high < (asked.limit if kept else 1) else Answer.UNDECIDED
+        shares.append([wanted / end if end else math.inf for end in (sure[0], ends[0], value)])
+        if one == load:
+            waits = [each.waiting or 0.0 for other, (visits, _) in made if way in other.directions for each in visits]
+            high, most = min(high, ends[1] / wanted), min(most, sure[1] / wanted / (1 - max(waits, default=0.0)))
+    least, low, value = (1 / sum(several) for several in zip(*shares, strict=True))
+    least, kept = least / BESIDE_OTHERS if len(shares) > 1 else least, asked.quantity is Quantity.KEPT
+    answer = Answer.PASS if least > 1 else Answer.FAIL if most < (asked.limit if kept else 1) else Answer.UNDECIDED
     low, value, high = (min(1.0, one) if kept else asked.limit * one for one in (low, min(value, high), high))
     shown = low if value < WIDEST * low else None, high if high < WIDEST * value else None
     return Judged(asked, answer, value, *shown, windows=1, by="by the law")
@@ -329,9 +340,8 @@ def _held(asked: Requirement, one: Cell, seen: Seen, stream: str, *, more: bool,
     low, high = (edge and value and nearest(edge, value) for edge, nearest in ((fails.low, min), (fails.high, max)))
     if not asked.quantity.is_latency:
         value, low, high = (end and rate / end for end in (value, high, low))
-    random = "random " if one.rw.startswith("rand") else ""
-    kind = f"with {random}{one.directions[0]}s of {format_size(one.bs_bytes)}, {one.outstanding} in flight"
-    by = f"{kind}, each with its flush" if one.flushes else kind
+    random, flush = "random " if one.rw.startswith("rand") else "", ", each with its flush" if one.flushes else ""
+    by = f"with {random}{one.directions[0]}s of {format_size(one.bs_bytes)}, {one.outstanding} in flight{flush}"
     return Judged(asked, answer, value, low, high, fails.windows, waited=fails.waited, by=by, missed=fails.missed)
 
 

@@ -88,16 +88,11 @@ def cells_of(use: Use, target: Target, shared: Options) -> Iterator[tuple[Cell, 
 
 def scaled(use: Use, share: float) -> Use:
     """The use on a share of the sizes that it says, each load at least on a few of its blocks."""
-    return replace(
-        use,
-        phases=tuple(
-            tuple(
-                replace(load, size_bytes=min(load.size_bytes, max(_least(load), int(load.size_bytes * share))))
-                for load in loads
-            )
-            for loads in use.phases
-        ),
-    )
+
+    def smaller(load: Load) -> Load:
+        return replace(load, size_bytes=min(load.size_bytes, max(_least(load), int(load.size_bytes * share))))
+
+    return replace(use, phases=tuple(tuple(map(smaller, loads)) for loads in use.phases))
 
 
 def _least(load: Load) -> int:
