@@ -7,7 +7,7 @@ real:      NBD servers whose truth is set: flushes of a known p99 (`slow.py`), r
            filter) and of a known mean, each `--reruns` times.
 etcd:      beside ours the fio job that etcd's documents name.
 
-    python bench/fit/run.py boundary [--targets 20] [--reruns 100]
+    python bench/fit/run.py boundary [--targets 20] [--reruns 100] [--sides 0.8,0.9,1.1,1.2]
     python bench/fit/run.py real [--reruns 5]
     python bench/fit/run.py etcd [--directory DIR]
 """
@@ -116,12 +116,12 @@ def _answer(requirement, windows, most: int) -> tuple[str, int]:
         wanted = min(most - len(made), max(1, min(judged.more, len(made) // GROWTH)))
 
 
-def boundary(targets: int, reruns: int) -> None:
+def boundary(targets: int, reruns: int, asked: list[float]) -> None:
     print("| limit | truth | targets x runs | right | undecided | wrong | flips | seconds, median (90%) |")
     print("|---|---|---|---|---|---|---|---|")
     for kind, (seconds, sides) in KINDS.items():
-        for truth in (*sides, 1.0):
-            right = {sides[0]: "pass", sides[1]: "fail"}.get(truth, "undecided")
+        for truth in asked or (*sides, 1.0):
+            right = "undecided" if truth == 1 else "pass" if (truth > 1) == (sides[0] > 1) else "fail"
             count: Counter[str] = Counter()
             taken, flips = [], 0
             for target in range(targets):
@@ -135,7 +135,7 @@ def boundary(targets: int, reruns: int) -> None:
                     taken.append(windows * seconds)
                 flips += {"pass", "fail"} <= answers
             open_, all_ = count["undecided"], targets * reruns
-            told = "at it" if truth == 1 else right
+            told = "at it" if truth == 1 else f"{right}, {truth:g}"
             wrong = all_ - open_ - (count[right] if truth != 1 else 0)
             tail = f"{statistics.median(taken):.0f} ({np.percentile(taken, 90):.0f})"
             good = f"{100 * (count[right] if truth != 1 else 0) / all_:.1f}%"
@@ -262,10 +262,11 @@ def main() -> None:
     parser.add_argument("part", choices=["boundary", "real", "etcd"])
     parser.add_argument("--targets", type=int, default=20)
     parser.add_argument("--reruns", type=int, default=100)
+    parser.add_argument("--sides", type=lambda text: [float(one) for one in text.split(",")], default=[])
     parser.add_argument("--directory", type=Path)
     asked = parser.parse_args()
     if asked.part == "boundary":
-        boundary(asked.targets, asked.reruns)
+        boundary(asked.targets, asked.reruns, asked.sides)
     elif asked.part == "real":
         real(asked.reruns)
     else:

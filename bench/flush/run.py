@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import random
 import secrets
@@ -28,6 +29,7 @@ from pathlib import Path
 MIB = 1 << 20
 SIZE = 1536 * MIB
 SERVED = 256 * MIB
+DELAYS = ("rdelay", "wdelay")
 NO_FLUSH = f"""
 API_VERSION = 2
 data = bytearray({SERVED})
@@ -105,6 +107,44 @@ class Bed:
     def nbdkit(self, *command: object) -> str:
         return self.served("nbdkit", "--foreground", "--unix", "SOCKET", *command)
 
+    def drawn(self, filters: str, *more: str, size: int = SERVED) -> str:
+        """An NBD server of a medium, delays and a rate that are drawn; one that is to be honest has a file."""
+        memory = {"fuamode=discard", "cache=unsafe"} & set(more) and self.draw.random() < 0.4
+        what = ("memory", str(size)) if memory else ("file", str(self.file(size=size)))
+        delays = [f"{way}={self.draw.choice((0, 1, 2, 5, 8))}ms" for way in DELAYS]
+        rate = self.draw.choice(((), (f"rate={round(math.exp(self.draw.uniform(17, 21.5)))}",)))
+        names = [*filters.split(), "delay", *(["rate"] if rate else [])]
+        told = (*(f"--filter={name}" for name in names), *what, *more, *delays, *rate)
+        print(" ".join(told), file=sys.stderr)
+        return self.nbdkit(*told)
+
+    def through_fuse(self, uri: str) -> Path:
+        """A file system on a loop device on a file that is a server's, behind FUSE."""
+        point = self.folder / "fuse"
+        point.write_bytes(b"")
+        process = subprocess.Popen(["nbdfuse", point, uri])
+        self.stack.callback(process.wait)
+        self.stack.callback(said, "fusermount", "-u", point)
+        end = time.monotonic() + 10
+        while point.stat().st_size == 0 and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.system("ext4", self.loop(point))
+
+    def storage_daemon(self, *options: str) -> Place:
+        """Its file behind a throttle that is drawn."""
+        iops = round(math.exp(self.draw.uniform(5, 10)))
+        file = ",".join(("driver=file", "node-name=f", f"filename={self.file(size=SERVED)}", *options))
+        return Place(
+            self.served(
+                "qemu-storage-daemon",
+                *("--object", f"throttle-group,id=t,x-iops-total={iops}"),
+                *("--blockdev", file),
+                *("--blockdev", "driver=throttle,node-name=n,throttle-group=t,file=f"),
+                *("--nbd-server", "addr.type=unix,addr.path=SOCKET"),
+                *("--export", "type=nbd,id=e,node-name=n,name=,writable=on"),
+            )
+        )
+
     def qemu(self, cache: str) -> str:
         file = self.file(size=SERVED)
         return self.served("qemu-nbd", "--persistent", "--format=raw", f"--cache={cache}", "--socket=SOCKET", file)
@@ -119,18 +159,6 @@ class Bed:
 def no_flush(bed: Bed) -> Place:
     (bed.folder / "plugin.py").write_text(NO_FLUSH)
     return Place(bed.nbdkit("python", bed.folder / "plugin.py"))
-
-
-def storage_daemon(bed: Bed) -> Place:
-    file = bed.file(size=SERVED)
-    return Place(
-        bed.served(
-            "qemu-storage-daemon",
-            *("--blockdev", f"driver=file,node-name=f,filename={file},cache.no-flush=on"),
-            *("--nbd-server", "addr.type=unix,addr.path=SOCKET"),
-            *("--export", "type=nbd,id=e,node-name=f,name=,writable=on"),
-        )
-    )
 
 
 def in_memory(bed: Bed) -> Place:
@@ -170,20 +198,6 @@ def eaten(bed: Bed) -> Place:
     return Place(str(bed.any_system(bed.loop(bed.file()))), {"LD_PRELOAD": str(library)})
 
 
-def through_fuse(bed: Bed) -> Place:
-    """A file system on a loop device on a file that a server behind FUSE drops the flushes of."""
-    uri = bed.nbdkit("--filter=fua", "file", bed.file(), "fuamode=discard")
-    point = bed.folder / "fuse"
-    point.write_bytes(b"")
-    process = subprocess.Popen(["nbdfuse", point, uri])
-    bed.stack.callback(process.wait)
-    bed.stack.callback(said, "fusermount", "-u", point)
-    end = time.monotonic() + 10
-    while point.stat().st_size == 0 and time.monotonic() < end:
-        time.sleep(0.05)
-    return Place(str(bed.system("ext4", bed.loop(point))))
-
-
 def nested(bed: Bed) -> Place:
     outer = bed.any_system(bed.loop(bed.file("outer", 2 * SIZE)))
     with (outer / "inner").open("wb") as file:
@@ -214,8 +228,15 @@ LIARS: dict[str, Callable[[Bed], Place]] = {
         bed.nbdkit("--filter=cache", "file", bed.file(size=SERVED), "cache=unsafe")
     ),
     "qemu-nbd, cache=unsafe": lambda bed: Place(bed.qemu("unsafe")),
-    "qemu-storage-daemon, no-flush": storage_daemon,
-    "a liar behind FUSE": through_fuse,
+    "qemu-storage-daemon, no-flush": lambda bed: bed.storage_daemon("cache.no-flush=on"),
+    "a liar behind FUSE": lambda bed: Place(
+        str(bed.through_fuse(bed.nbdkit("--filter=fua", "file", bed.file(), "fuamode=discard")))
+    ),
+    "nbdkit, fuamode=discard, drawn": lambda bed: Place(bed.drawn("fua", "fuamode=discard")),
+    "nbdkit, cache=unsafe, drawn": lambda bed: Place(bed.drawn("cache", "cache=unsafe")),
+    "directory of a liar behind FUSE, drawn": lambda bed: Place(
+        str(bed.through_fuse(bed.drawn("fua", "fuamode=discard", size=SIZE)))
+    ),
 }
 HONEST: dict[str, Callable[[Bed], Place]] = {
     "file system on a loop device": lambda bed: Place(str(bed.any_system(bed.loop(bed.file())))),
@@ -225,6 +246,13 @@ HONEST: dict[str, Callable[[Bed], Place]] = {
     "directory of this disk": plain,
     "overlay": lambda bed: Place(str(bed.overlay())),
     "nbdkit file": lambda bed: Place(bed.nbdkit("file", bed.file(size=SERVED))),
+    "nbdkit file, drawn": lambda bed: Place(bed.drawn("")),
+    "nbdkit, fuamode=force, drawn": lambda bed: Place(bed.drawn("fua", "fuamode=force")),
+    "nbdkit, cache=writeback, drawn": lambda bed: Place(bed.drawn("cache", "cache=writeback")),
+    "qemu-storage-daemon": lambda bed: bed.storage_daemon(
+        bed.draw.choice(("cache.direct=on", "cache.direct=off")), "cache.no-flush=off"
+    ),
+    "directory behind FUSE, drawn": lambda bed: Place(str(bed.through_fuse(bed.drawn("", size=SIZE)))),
     "qemu-nbd": lambda bed: Place(bed.qemu(bed.draw.choice(("writeback", "writethrough", "none", "directsync")))),
 }
 
