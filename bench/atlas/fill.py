@@ -251,7 +251,7 @@ def main():
     held = open_database(url)
     begin, pages = time.monotonic(), Derived(blobs, Limits(), held)
     for _, sha256, *_ in pool:
-        pages.warm(sha256)
+        pages.made(sha256)
     print(f"pages of {len(pool)} bundles in {time.monotonic() - begin:.0f} s", flush=True)
     held.close()
     if server:

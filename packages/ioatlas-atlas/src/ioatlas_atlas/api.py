@@ -58,7 +58,7 @@ class Service:
     blobs: Blobs
     desk: Desk
     metrics: Metrics
-    warm: Callable[[str], None] = lambda _sha256: None
+    warm: Callable[[str], object] = lambda _sha256: None
     origin: str = ""
 
 
@@ -276,23 +276,23 @@ def cells(
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
     """Cells in the order of the campaign, each direction for itself."""
-    found = readable(service, number, viewer)
+    found = readable(service.database, number, viewer)
     page = queries.cell_page(service.database, found.id, cursor=cursor, limit=limit)
     return Response(_CELLS.dump_json(page), media_type="application/json")
 
 
-def readable(service: Service, number: str, viewer: Viewer) -> Result:
+def readable(database: Database, number: str, viewer: Viewer) -> Result:
     """A result whose data the viewer may have."""
-    found = found_result(service.database, number, viewer)
+    found = found_result(database, number, viewer)
     if not queries.may_read_data(found, viewer):
-        raise HTTPException(410, f"it was withdrawn: {found.reason}")
+        raise HTTPException(410, f"It was withdrawn: {found.reason}.")
     return found
 
 
 @router.get("/results/{number}/bundle", summary="The bundle itself", response_class=FileResponse)
 def bundle(service: Served, viewer: Asking, number: Number) -> FileResponse:
     """The file as it was uploaded: `ioatlas verify` checks it."""
-    found = readable(service, number, viewer)
+    found = readable(service.database, number, viewer)
     path = service.blobs.path(found.bundle_sha256) if found.bundle_sha256 else None
     if path is None or not path.is_file():
         raise HTTPException(404, "its bundle is not here")

@@ -88,7 +88,7 @@ def make_app(
     metrics = Metrics()
     derived = Derived(blobs, limits or Limits(), database)
     desk = Desk(database, blobs, limits or Limits())
-    app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else Service.warm, origin)
+    app.state.service = Service(database, blobs, desk, metrics, derived.made if warm else Service.warm, origin)
     # Not by `include_router`, which would make each of them anew: 0.3 s of the first request.
     app.router.routes.extend([*api.router.routes, *handling.router.routes])
     app.state.pages = pages = Pages(database, derived, _viewer, origin)
@@ -108,8 +108,8 @@ def make_app(
 
 def _healthz(request: Request) -> Response:
     """200 while the database answers."""
-    why = answers(request.app.state.service.database)
-    return PlainTextResponse("the database does not answer\n" if why else "ok\n", status_code=503 if why else 200)
+    good = answers(request.app.state.service.database)
+    return PlainTextResponse("ok\n" if good else "the database does not answer\n", status_code=200 if good else 503)
 
 
 def _metrics(request: Request) -> Response:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Form = dict[str, str]
 MOST_FIELDS = 50
-TOO_MUCH, TOO_SLOW = "more was sent than this address takes", "it came too slowly"
+TOO_MUCH, TOO_SLOW, BROKE_OFF = "more was sent than this address takes", "it came too slowly", "it broke off"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class _Limited:
             message = await asyncio.wait_for(self._receive(), max(0.0, wait))
         except TimeoutError:
             raise HTTPException(408, TOO_SLOW, headers={"Connection": "close"}) from None
+        if message["type"] == "http.disconnect":
+            raise HTTPException(400, BROKE_OFF)
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._limits.most_bytes:
             raise HTTPException(413, TOO_MUCH, headers={"Connection": "close"})

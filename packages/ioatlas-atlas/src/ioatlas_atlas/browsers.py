@@ -16,7 +16,6 @@ from ioatlas_atlas.tables import account, browser, identity, token
 
 COOKIE = "ioatlas"
 SECONDS = 7 * 86_400
-_TRIES = 50
 
 
 def sign_in(database: Database, viewer: Viewer) -> str:
@@ -73,14 +72,12 @@ def account_of(database: Database, issuer: str, subject: str, wanted: str) -> Ac
 def _new(database: Database, issuer: str, subject: str, wanted: str) -> Account:
     plain = accounts.slug(wanted)[:30].strip("-")
     plain = plain if len(plain) >= 3 else f"user-{secrets.token_hex(3)}"
-    for number in range(1, _TRIES):
-        try:
-            made = accounts.new_account(database, plain if number == 1 else f"{plain}-{number}")
-        except UsageError:
-            continue
-        link_to(database, made, issuer, subject)
-        return made
-    raise RefusedError("there are too many accounts of this name", where=plain, remedy="ask the operator")
+    with database.reading() as link:
+        taken = {*link.execute(sa.select(account.c.name).where(account.c.name.startswith(plain))).scalars()}
+    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+    made = accounts.new_account(database, next(name for name in (plain, *numbered) if name not in taken))
+    link_to(database, made, issuer, subject)
+    return made
 
 
 def link_to(database: Database, of: Account, issuer: str, subject: str) -> None:

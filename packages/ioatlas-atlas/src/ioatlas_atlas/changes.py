@@ -67,7 +67,7 @@ def _after(row: Mapping[str, Any]) -> Publication:
 
 def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, dry_run: bool = False) -> Publication:
     """By its owner: who may see it afterwards. Raises RefusedError. dry_run: nothing is changed."""
-    if not viewer.account_id or found.owner_id != viewer.account_id:
+    if not viewer.owns(found):
         raise RefusedError("this is another's result", where=found.id, remedy="ask its owner")
     if found.state == State.WITHDRAWN:
         raise RefusedError("it was withdrawn", where=found.id, remedy="publish a new version")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,21 +132,15 @@ def take_time(link: sa.Connection) -> None:
 
 def insert_new(link: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
     """One row, unless there is one of its key already: whether it is new."""
-    if link.dialect.name == "sqlite":
-        asked: Any = sqlite.insert(table).values(**values).on_conflict_do_nothing()
-    else:
-        asked = postgresql.insert(table).values(**values).on_conflict_do_nothing()
-    return bool(link.execute(asked).rowcount)
+    insert: Any = sqlite.insert if link.dialect.name == "sqlite" else postgresql.insert
+    return bool(link.execute(insert(table).values(**values).on_conflict_do_nothing()).rowcount)
 
 
-def answers(database: Database) -> str:
-    """Whether it does: '' or why not."""
-    try:
-        with database.reading() as link:
-            link.execute(sa.select(1)).scalar_one()
-    except (IoAtlasError, SQLAlchemyError) as error:
-        return str(error).splitlines()[0]
-    return ""
+def answers(database: Database) -> bool:
+    """Whether it does."""
+    with suppress(IoAtlasError, SQLAlchemyError), database.reading() as link:
+        return bool(link.execute(sa.select(1)).scalar_one())
+    return False
 
 
 def check_version(database: Database) -> None:

@@ -62,21 +62,17 @@ class Derived:
         text = self._read(sha256, EXPLORER)
         return None if text is None else text.decode()
 
-    def warm(self, sha256: str) -> None:
-        """Make what is missing, so that the first reader does not wait."""
-        self._made(sha256)
-
     def _read(self, sha256: str, name: str) -> bytes | None:
         # An older folder goes when the newer one is there: it is looked for again.
-        for place in map(self._made, (sha256, sha256)):
+        for place in map(self.made, (sha256, sha256)):
             if place is None:
                 return None
             with suppress(FileNotFoundError), gzip.open(place / name) as opened:
                 return opened.read()
         return None
 
-    def _made(self, sha256: str) -> Path | None:
-        """The folder with both files."""
+    def made(self, sha256: str) -> Path | None:
+        """The folder with both files, made where it is missing."""
         bundle = self._blobs.path(sha256)
         place = self._blobs.derived(sha256) / __version__
         if not bundle.exists():  # deleted: its values go with it

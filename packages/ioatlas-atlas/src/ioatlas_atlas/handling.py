@@ -86,7 +86,7 @@ def reply(service: Served, viewer: Asking, number: Number, text: Text) -> Writte
 def reproduce(service: Served, viewer: Asking, number: Number, by: By) -> Held:
     """Your result is held against it here, from the raw output of both."""
     account = needs(viewer, Scope.PUBLISH)
-    found, mine = readable(service, number, viewer), readable(service, by, viewer)
+    found, mine = (readable(service.database, one, viewer) for one in (number, by))
     if mine.state not in ("public", "embargoed"):
         raise HTTPException(403, "your result is not public")
     with service.desk.turn:

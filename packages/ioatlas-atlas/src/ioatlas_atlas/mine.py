@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, browsers, changes, queries, removal
 from ioatlas_atlas.admission import Limits
+from ioatlas_atlas.api import needs
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import Change
@@ -138,8 +139,7 @@ class Mine:
         """One change: the button that was pressed says which."""
         _, viewer = self.pages.signed_in(request)
         found = self._own(request, viewer)
-        if Scope.PUBLISH not in viewer.scopes:
-            raise HTTPException(403, "You signed in with a token that does not allow it.")
+        needs(viewer, Scope.PUBLISH)
         try:
             self._do(found, viewer, form)
         except (RefusedError, UsageError) as error:
@@ -169,6 +169,6 @@ class Mine:
 
     def _own(self, request: Request, viewer: Viewer) -> Result:
         found = self.pages.named(request, viewer)
-        if found.owner_id != viewer.account_id:
+        if not viewer.owns(found):
             raise HTTPException(404, "You have no such result.")
         return found

@@ -64,7 +64,7 @@ class Moderation:
         return self.pages.page(
             "decide",
             result=found,
-            own=found.owner_id == viewer.account_id,
+            own=viewer.owns(found),
             fault=fault,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
             trail=queries.traces_of(self.pages.database, found.id, viewer),

@@ -26,7 +26,7 @@ from ioatlas.measure.procedures.fit.read import read_uses, ready
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_latency, format_times
 from ioatlas_atlas import catalogue, heat, pareto, queries, ranking, replies, views
-from ioatlas_atlas.api import found_result
+from ioatlas_atlas.api import found_result, readable
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sort, Sought
 from ioatlas_atlas.database import Database
@@ -310,10 +310,8 @@ class Pages:
         return one, queries.may_read_data(one, viewer)
 
     def _readable(self, request: Request) -> Result:
-        one, readable = self._result(request)
-        if not readable:
-            raise HTTPException(410, "It was withdrawn.")
-        return one
+        """The result of the address, where its data may be read."""
+        return readable(self.database, request.path_params["id"], self.viewer_of(request))
 
     def _document(self, one: Result) -> Mapping[str, Any] | None:
         """Its export."""

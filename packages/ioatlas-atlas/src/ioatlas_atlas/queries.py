@@ -155,8 +155,7 @@ def owned(database: Database, viewer: Viewer, cursor: str) -> Page[Result]:
 
 def may_read_data(found: Result, viewer: Viewer) -> bool:
     """Whether cells and bundle are handed out: of a withdrawn result only to its owner and moderators."""
-    own = bool(viewer.account_id) and found.owner_id == viewer.account_id
-    return found.state != State.WITHDRAWN or own or viewer.moderates
+    return found.state != State.WITHDRAWN or viewer.owns(found) or viewer.moderates
 
 
 def cell_page(database: Database, result_id: str, *, cursor: str = "", limit: int = 200) -> Page[Cell]:

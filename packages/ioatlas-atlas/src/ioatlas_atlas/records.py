@@ -56,6 +56,9 @@ class Viewer:
     def account_id(self) -> str:
         return self.account.id if self.account and Scope.READ in self.scopes else ""
 
+    def owns(self, found: Result) -> bool:
+        return bool(self.account_id) and found.owner_id == self.account_id
+
     @property
     def moderates(self) -> bool:
         return bool(self.account and self.account.kind is AccountKind.MODERATOR and Scope.MODERATE in self.scopes)

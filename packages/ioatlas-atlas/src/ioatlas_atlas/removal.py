@@ -34,7 +34,7 @@ def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> 
 
 
 def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> None:
-    """Rows and bundle are gone for good; a line says that there was one. Raises RefusedError for another's result."""
+    """Rows and bundle are gone for good; of what was public a line stays. Raises RefusedError for another's result."""
     _check_own(found, viewer)
     with database.writing() as link:
         products = touched(link, found.id)
@@ -42,8 +42,9 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         link.execute(sa.delete(result).where(result.c.id == found.id))
         link.execute(sa.delete(once).where(once.c.result_id == found.id))
         link.execute(sa.delete(trace).where(trace.c.result_id == found.id))
-        who = "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
-        tell(link, found.id, "deleted", who)
+        if found.state == State.PUBLIC or found.published_at is not None:  # others may have read it
+            who = "its owner had it deleted" if viewer.owns(found) else "a moderator deleted it"
+            tell(link, found.id, "deleted", who)
         refresh(link, "", *products)
         settle_publisher(link, found.campaign_id, found.owner_id)
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
@@ -55,10 +56,6 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         blobs.remove(found.bundle_sha256)
 
 
-def _owns(found: Result, viewer: Viewer) -> bool:
-    return bool(viewer.account_id) and found.owner_id == viewer.account_id
-
-
 def _check_own(found: Result, viewer: Viewer) -> None:
-    if not _owns(found, viewer) and not viewer.moderates:
+    if not viewer.owns(found) and not viewer.moderates:
         raise RefusedError("this is another's result", where=found.id, remedy="ask its owner, or a moderator")

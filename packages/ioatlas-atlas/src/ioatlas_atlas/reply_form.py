@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import queries, replies, views
+from ioatlas_atlas.api import needs
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Account, Reply, Result, Scope
@@ -70,8 +71,7 @@ class ReplyForm:
     def _allowed(self, request: Request) -> tuple[Result, Account]:
         account, viewer = self.pages.signed_in(request)
         found = self.pages.named(request, viewer)
-        if Scope.REPLY not in viewer.scopes:
-            raise HTTPException(403, "You signed in with a token that does not allow it.")
+        needs(viewer, Scope.REPLY)
         try:
             replies.kind_of(found, account)
         except RefusedError as error:

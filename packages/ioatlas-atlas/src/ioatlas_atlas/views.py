@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, per_cent
-from ioatlas.report.export import to_parquet
+from ioatlas.report.export.to_parquet import can, parquet
 from ioatlas.report.redact import names_site
 from ioatlas.report.table import Value, csv_text, meaning, plain
 from ioatlas_atlas.extracted import FitFound
@@ -46,12 +46,9 @@ def moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def badge_of(one: Result) -> Badge:
-    return badge_of_told(vars(one))
-
-
-def badge_of_told(one: Mapping[str, Any]) -> Badge:
-    """The same of a result as the API tells it."""
+def badge_of(result: Result | Mapping[str, Any]) -> Badge:
+    """Of one, or of what the API tells of it."""
+    one = result if isinstance(result, Mapping) else vars(result)
     count = one.get("reproduced")
     checked = "recomputed" if one.get("verified") else "unchecked"
     told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
@@ -235,8 +232,11 @@ def table(document: Mapping[str, Any]) -> tuple[tuple[str, ...], list[dict[str, 
 
 
 def as_csv(document: Mapping[str, Any]) -> str:
+    return harmless_csv(*table(document))
+
+
+def harmless_csv(names: Sequence[str], rows: Iterable[Mapping[str, Value]]) -> str:
     """A stranger's text that a spreadsheet would compute has a mark before it, which makes it text."""
-    names, rows = table(document)
     return csv_text(names, [{name: _no_formula(value) for name, value in row.items()} for row in rows])
 
 
@@ -246,7 +246,7 @@ def _no_formula(value: Value) -> Value:
 
 def as_parquet(document: Mapping[str, Any]) -> bytes:
     """Raises IoAtlasError where pyarrow is not installed (the extra `parquet`)."""
-    if not to_parquet.can():
+    if not can():
         raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
     names, rows = table(document)
-    return to_parquet.parquet({name: meaning(name, rows) for name in names}, rows)
+    return parquet({name: meaning(name, rows) for name in names}, rows)

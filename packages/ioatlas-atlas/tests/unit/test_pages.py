@@ -60,7 +60,7 @@ def upload(client, database, bundle=OLD_BUNDLE):
 @pytest.fixture
 def desk(database, blobs, client, monkeypatch):
     """Takes in results whose bundles are a few bytes: there is nothing to be made of them for a page."""
-    monkeypatch.setattr(client.app.state.pages.kept, "_made", lambda _sha256: None)
+    monkeypatch.setattr(client.app.state.pages.kept, "made", lambda _sha256: None)
     return Desk(database, blobs, Limits())
 
 
@@ -389,8 +389,8 @@ def test_a_page_of_an_earlier_version_that_goes_while_it_is_opened_is_the_newer_
 ):
     place = upload(client, database)
     kept = client.app.state.pages.kept
-    made, gone = kept._made, [blobs.derived(queries.result_of(database, place).bundle_sha256) / "0.1"]
-    monkeypatch.setattr(kept, "_made", lambda sha256: gone.pop() if gone else made(sha256))
+    made, gone = kept.made, [blobs.derived(queries.result_of(database, place).bundle_sha256) / "0.1"]
+    monkeypatch.setattr(kept, "made", lambda sha256: gone.pop() if gone else made(sha256))
     assert 'id="ioatlas-data"' in client.get(f"/r/{place}/explorer").text
     assert not gone
 

@@ -74,7 +74,9 @@ def test_deleted_it_is_gone_and_known_to_be(client, people, blobs):
     assert client.get(f"{UPLOAD}/{number}/cells").status_code == 410
     assert client.get(UPLOAD).json()["entries"] == []
     assert list(blobs.kept()) == []
-    assert send(client, people["alice"]).status_code == 201
+    hidden = send(client, people["alice"], private="true").json()["id"]
+    assert client.delete(f"{UPLOAD}/{hidden}", headers=people["alice"]).status_code == 204
+    assert client.get(f"{UPLOAD}/{hidden}").status_code == 404  # that it was there was never told
 
 
 def test_withdrawn_it_leaves_a_trace_and_no_data(client, people):

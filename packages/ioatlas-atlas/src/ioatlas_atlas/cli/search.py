@@ -11,7 +11,7 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.cli._token import client_of, plain
-from ioatlas_atlas.views import badge_of_told, load_words
+from ioatlas_atlas.views import badge_of, load_words
 
 
 @click.command(name="search", epilog=examples("search", "ioatlas_atlas.cli"))
@@ -67,7 +67,7 @@ def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
 
 def _line(url: str, one: dict[str, Any]) -> str:
     """Its address and what it is."""
-    parts = [plain(one.get("title")), plain(badge_of_told(one).text), _price(one)]
+    parts = [plain(one.get("title")), plain(badge_of(one).text), _price(one)]
     return f"{url}/r/{plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
 
 

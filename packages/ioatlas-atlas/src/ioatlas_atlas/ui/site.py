@@ -46,9 +46,10 @@ from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, words
 from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
-from ioatlas.report.table import MEANINGS, Meaning, Value, csv_text, entries, joint_table, meanings
+from ioatlas.report.table import MEANINGS, Meaning, Value, entries, joint_table, meanings
 from ioatlas.store import confined
 from ioatlas_atlas.ui.commands import call
+from ioatlas_atlas.views import harmless_csv
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
@@ -222,7 +223,7 @@ def _add(
 ) -> None:
     """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
     names, rows = joint_table([result])
-    text = csv_text(names[1:], rows)
+    text = harmless_csv(names[1:], rows)
     digest = hashlib.sha256(data or text.encode()).hexdigest()[:8]
     name = _ID.sub("-", result.name.lower()).strip("-")[:40] or "result"
     line = _line(result, f"{name}-{digest}")
@@ -321,7 +322,7 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
     place = {n: line for line, n in enumerate(order)}
     made.site.results = results = [added[n] for n in order]
     kinds = sorted(loads, key=lambda kind: (kind.split("-")[0], int(re.findall(r"\d+", kind)[-1]), kind))
-    made.write("summary.csv", csv_text(list(SUMMARY), results))
+    made.write("summary.csv", harmless_csv(list(SUMMARY), results))
     if can():
         made.write("summary.parquet", parquet(SUMMARY, results))
     columns = {name: [line[name] for line in results] for name in SUMMARY}
