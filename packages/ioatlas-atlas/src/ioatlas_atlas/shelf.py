@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -94,18 +94,27 @@ class Stock:
     """What all may see at one state: products of which there is a result, in the order of their ids; the ways to each,
     which are of a product and a protocol; and shelves by load.
 
-    marks: how often the rows of each product were made anew. rows: those of any load. of: place of each way's product
-    in `products`. most_room: {use: places of the products that fit it, the one with the most room first}.
+    marks: how often the rows of each product were made anew. ways: {way: its number}, which it keeps. rows: those of
+    any load. of: place of each way's product in `products`, -1 for one that is gone. most_room: {use: places of the
+    products that fit it, the one with the most room first}.
     """
 
-    def __init__(self, state: str, marks: Mapping[str, int], known: Mapping[str, Product], rows: Numbers) -> None:
-        self.state, self.marks, self.known, self.rows = state, marks, known, rows
-        self.products = [known[name] for name in sorted(known)]
-        place = {of.id: at for at, of in enumerate(self.products)}
-        self.ways = {way: at for at, way in enumerate(dict.fromkeys(way for way in _ways(rows) if way[0] in place))}
-        self.of = np.array([place[of] for of, _ in self.ways], np.int64)
-        told = [(known[of], protocol) for of, protocol in self.ways]
-        self.facets = {name: Facet([_told(name, *way) for way in told], self.of) for name in FACETS}
+    def __init__(
+        self, marks: Mapping[str, int], known: Mapping[str, Product], rows: Numbers, old: Stock | None
+    ) -> None:
+        """old: whose facets still hold where only figures changed."""
+        self.state, self.marks, self.known, self.rows = "", marks, known, rows
+        self.ways: dict[tuple[str, str], int] = old.ways if old else {}
+        place = {name: at for at, name in enumerate(sorted(known))}
+        self.products = [known[name] for name in place]
+        self.told = {of.id: (of.kind, of.media, of.year, *of.fits) for of in self.products}
+        if old and old.told == self.told and len(old.of) == len(self.ways):
+            self.of: Numbers = old.of
+            self.facets: dict[str, Facet] = old.facets
+        else:
+            self.of = np.array([place.get(of, -1) for of, _ in self.ways], np.int64)
+            told = [(known.get(of), protocol) for of, protocol in self.ways]
+            self.facets = {name: Facet([_told(name, *way) for way in told], self.of) for name in FACETS}
         self.price = np.array([of.price_per_tib or np.nan for of in self.products], float)
         self.newest = np.array([of.newest for of in self.products], float)
         self.currency = np.array([of.currency for of in self.products], str)
@@ -115,16 +124,13 @@ class Stock:
         self.most_room: dict[str, list[int]] = defaultdict(list)
         for use, _, _, at in sorted(fits, reverse=True):
             self.most_room[use].append(at)
-        self.shelves: dict[tuple[str, int], Shelf] = {}
+        self.shelves: dict[tuple[str, int], Shelf] = old.shelves if old else {}
 
 
-def _ways(rows: Numbers) -> Iterator[tuple[str, str]]:
-    """Product and protocol of each."""
-    return zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True)
-
-
-def _told(facet: str, of: Product, protocol: str) -> tuple[str, ...]:
+def _told(facet: str, of: Product | None, protocol: str) -> tuple[str, ...]:
     """Values of a facet; '' where nothing is told."""
+    if of is None:
+        return ()
     if facet == "fits":
         return tuple(of.fits) or ("",)
     return (protocol if facet == "protocol" else str(getattr(of, facet) or ""),)
@@ -140,8 +146,9 @@ class Shelf:
     def __init__(self, stock: Stock, rows: Numbers) -> None:
         self.stock, self.rows = stock, rows
         every = np.concatenate([rows, stock.rows])
-        way = np.array([stock.ways.get(way, -1) for way in _ways(every)], np.int64)
-        self._entries, self.way = every[way >= 0], way[way >= 0]
+        way = every[:, 0].astype(np.int64)
+        here = np.isin(way, np.flatnonzero(stock.of >= 0))
+        self._entries, self.way = every[here], way[here]
         self.confirmed, self.in_flight = self._entries[:, 3].astype(bool), self._entries[:, 4].astype(np.int64)
         self.iops, self.low, _, self.late, self.latest = self._entries[:, 5:].astype(float).T
         self.some_load, self.of = self.in_flight > 0, stock.of[self.way]
@@ -151,8 +158,8 @@ class Shelf:
 
     def entry(self, row: int) -> Listed:
         """It as it is shown."""
-        of, *told = self._entries[row]
-        return Listed(self.stock.known[of], *told)
+        _, *told = self._entries[row]
+        return Listed(self.products[self.of[row]], *told)
 
     def top(self, rows: Mask, group: Numbers, *worst_last: Numbers) -> Numbers:
         """Of each group the number of one of these rows: the first by these values, of which less is better."""
@@ -170,18 +177,19 @@ def stock_of(database: Database) -> Stock:
     """Today's: after a change, what is of the changed products is read anew."""
     release(database)
     with database.turn, database.reading() as link:
-        state, old = f"{today()} {audit.state(link)}", database.stock or Stock("", {}, {}, _NO_ROWS)
+        state, old = f"{today()} {audit.state(link)}", database.stock or Stock({}, {}, _NO_ROWS, None)
         if old.state != state:
             there = product.c.results > 0
             marks = dict(link.execute(sa.select(product.c.id, product.c.changed).where(there)).all())
-            changed = _changed(old, marks)
-            asked = sa.select(*(product.c[name] for name in _OF_PRODUCT)).where(there, _among(product.c.id, changed))
-            kept = {of: one for of, one in old.known.items() if of in marks and of not in changed}
-            known = {**kept, **{row[0]: Product(*row) for row in link.execute(asked)}}
-            database.stock = Stock(state, marks, known, _renewed(link, old, old.rows, marks, ANY_RW, ANY_SIZE))
-            database.stock.shelves = old.shelves
-        stock: Stock = database.stock
-    return stock
+            if changed := _changed(old, marks):
+                named = _among(product.c.id, changed)
+                asked = sa.select(*(product.c[name] for name in _OF_PRODUCT)).where(there, named)
+                known = {of: one for of, one in old.known.items() if of not in changed}
+                known |= {row[0]: Product(*row) for row in link.execute(asked)}
+                old = Stock(marks, known, _renewed(link, old.ways, old.rows, changed, (ANY_RW, ANY_SIZE)), old)
+            old.state = state
+            database.stock = old
+    return old
 
 
 def shelf_of(database: Database, rw: str, bs_bytes: int) -> Shelf:
@@ -192,9 +200,9 @@ def shelf_of(database: Database, rw: str, bs_bytes: int) -> Shelf:
         if old is None and len(stock.shelves) >= MOST_SHELVES:
             stock.shelves.pop(next(iter(stock.shelves)))
         if old is None or old.stock is not stock:
-            before, kept = (old.stock, old.rows) if old else (Stock("", {}, {}, _NO_ROWS), _NO_ROWS)
+            changed, kept = _changed(old.stock if old else None, stock.marks), old.rows if old else _NO_ROWS
             with database.reading() as link:
-                stock.shelves[load] = Shelf(stock, _renewed(link, before, kept, stock.marks, rw, bs_bytes))
+                stock.shelves[load] = Shelf(stock, _renewed(link, stock.ways, kept, changed, load))
         return stock.shelves[load]
 
 
@@ -211,9 +219,9 @@ def fill(database: Database) -> None:
 _NO_ROWS = np.empty((0, len(_OF_ROW)), object)
 
 
-def _changed(old: Stock, marks: Mapping[str, int]) -> set[str]:
-    """Products whose rows were made anew since."""
-    return {of for of, mark in marks.items() if old.marks.get(of) != mark}
+def _changed(old: Stock | None, marks: Mapping[str, int]) -> set[str]:
+    """Products that are gone, or whose rows were made anew since."""
+    return {of for of, _ in (old.marks if old else {}).items() ^ marks.items()}
 
 
 def _among(column: sa.ColumnElement[str], changed: Collection[str]) -> sa.ColumnElement[bool]:
@@ -222,13 +230,17 @@ def _among(column: sa.ColumnElement[str], changed: Collection[str]) -> sa.Column
 
 
 def _renewed(
-    link: sa.Connection, old: Stock, kept: Numbers, marks: Mapping[str, int], rw: str, bs_bytes: int
+    link: sa.Connection,
+    ways: dict[tuple[str, str], int],
+    kept: Numbers,
+    changed: Collection[str],
+    load: tuple[str, int],
 ) -> Numbers:
-    """Rows of a load: those that are kept of it, but for what is of changed products."""
-    changed = _changed(old, marks)
+    """Rows of a load: those that are kept of it, but for what is of changed products. Of a row its way is the first."""
     order = (best.c.confirmed.desc(), best.c.iops_low.desc().nulls_last(), best.c.iops.desc().nulls_last(), best.c.link)
-    asked = sa.select(*(best.c[name] for name in _OF_ROW)).where(best.c.rw == rw, best.c.bs_bytes == bs_bytes)
+    asked = sa.select(*(best.c[name] for name in _OF_ROW)).where(best.c.rw == load[0], best.c.bs_bytes == load[1])
     asked = asked.where(_among(best.c.product_id, changed)).order_by(best.c.product_id, best.c.protocol, *order)
-    found = np.array([tuple(row) for row in link.execute(asked)], object).reshape(-1, len(_OF_ROW))
-    same = [of in marks and of not in changed for of in kept[:, 0].tolist()]
-    return np.concatenate([kept[np.array(same, bool)], found])
+    old = np.array([of in changed or len(changed) > MOST_NAMED for of, _ in ways], bool)
+    read = [(ways.setdefault((of, told[0]), len(ways)), *told) for of, *told in link.execute(asked)]
+    found = np.array(read, object).reshape(-1, len(_OF_ROW))
+    return np.concatenate([kept[~old[kept[:, 0].astype(np.int64)]], found])

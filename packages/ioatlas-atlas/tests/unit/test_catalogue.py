@@ -131,10 +131,12 @@ def test_what_an_embargo_held_is_found_on_its_day(database, desk, alice):
     assert (search(database).total, search(database, iops="5k").total) == (1, 1)
 
 
-def test_only_what_is_of_changed_products_is_read_again(database, desk, alice):
+def test_only_what_is_of_changed_products_is_read_again(database, desk, alice, monkeypatch):
     for model in "ab":
         put(desk, alice, found(model, model=model))
     before = shelf_of(database, "randread", 4096)
+    with database.writing() as link:
+        audit.note(link, "?", "note", "", text="what changes no product")
     assert shelf_of(database, "randread", 4096) is before
     put(desk, alice, found("private", model="a"), private=True)
     put(desk, alice, found("faster", [cell(iops=2e4)], model="a"))
@@ -149,6 +151,11 @@ def test_only_what_is_of_changed_products_is_read_again(database, desk, alice):
     for number in queries.search(database, queries.Wanted(product_id="contoso-b")).entries:
         removal.delete(database, desk.blobs, number, OPERATOR)
     assert [one.id for one in shelf_of(database, "randread", 4096).products] == ["contoso-a", "contoso-c"]
+    monkeypatch.setattr("ioatlas_atlas.shelf.MOST_NAMED", 0)  # more than are named: all are read
+    put(desk, alice, found("back", model="b", protocol="SMB"))
+    after = shelf_of(database, "randread", 4096)
+    assert ([one.id for one in after.products], after.depths()) == (["contoso-a", "contoso-b", "contoso-c"], {1: 3})
+    assert search(database).facets["protocol"] == {"SMB": 2, "NFS": 1}
 
 
 def test_the_front_is_that_of_all_data_as_sql_says_it(database, desk, alice, monkeypatch):
