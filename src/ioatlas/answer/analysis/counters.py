@@ -239,11 +239,6 @@ def dropped_flushes(target: Target, bed: Testbed | None) -> str:
     return ""
 
 
-def dropped_finding(target: str, why: str) -> Finding:
-    """That flushes are answered before they reach what lasts."""
-    return Finding(FindingCode.FLUSHES, {"why": why}, target=target)
-
-
 def early_findings(
     target: str, bed: Testbed | None, path: CountedPath | None, flushed: Histogram, alone: Histogram
 ) -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ioatlas.answer.analysis.counters import (
@@ -12,13 +13,13 @@ from ioatlas.answer.analysis.counters import (
     CountedPath,
     CountedPaths,
     counter_findings,
-    dropped_finding,
     dropped_flushes,
     early_findings,
     flush_findings,
     other_traffic,
 )
-from ioatlas.model.finding import Finding, common
+from ioatlas.model.cell import Cell
+from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.result import OtherTraffic
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Flush, Histogram, Purpose, Visit
@@ -26,6 +27,8 @@ from ioatlas.store.journal import Journal
 
 Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
 """By target and batch; targets on one path have the same counts."""
+Telemetry = Mapping[int, Mapping[str, Any]]
+"""What was read while a visit or a batch ran, by its number."""
 
 
 def counted_paths(journal: Journal) -> Mapping[str, CountedPath]:
@@ -37,7 +40,7 @@ def counted_in_windows(
     visits: Sequence[Visit],
     targets: Mapping[str, str],
     paths: Mapping[str, CountedPath],
-    telemetry: Mapping[int, Mapping[str, Any]],
+    telemetry: Telemetry,
 ) -> dict[int, float]:
     """{visit_id: bytes that its path carried while it ran}, from counters read inside its window and stretched over the
     whole of it.
@@ -115,35 +118,41 @@ def counted_findings(counts: Counts) -> tuple[Finding, ...]:
 
 
 def flushed_findings(journal: Journal, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> tuple[Finding, ...]:
-    """Of each target that is written, where its testbed, its server or the counters of its drives tell."""
+    """Of each target that is written, by the first that tells: its testbed or server, its times, or the counters of its
+    drives, which are read of few targets.
+    """
     cells = {cell.key: cell for cell, _ in journal.cells()}
     written = {cell.target for cell in cells.values() if cell.writes}
-    found = [
-        dropped_finding(target.name, why)
-        for target in journal.targets()
-        if target.name in written and (why := dropped_flushes(target, beds.get(target.name)))
-    ]
-    told = {one.target for one in found}
-    every = counted_paths(journal)
-    for name in written - told:
-        parts = [part for visit in visits if cells[visit.cell_key].target == name for part in visit.parts if part.flush]
+    paths, usages = counted_paths(journal), cache(journal.usages)
+    found: list[Finding] = []
+    for target in (one for one in journal.targets() if one.name in written):
+        name, bed, path = target.name, beds.get(target.name), paths.get(target.name)
+        if why := dropped_flushes(target, bed):
+            found.append(Finding(FindingCode.FLUSHES, {"why": why}, target=name))
+            continue
+        mine = [visit for visit in visits if cells[visit.cell_key].target == name]
+        parts = [part for visit in mine for part in visit.parts if part.flush]
         whole = Histogram.merge(part.histogram for part in parts if part.lat_kind == "flushed")
         alone = Histogram.merge(part.flush.histogram for part in parts if part.flush)
-        found += early_findings(name, beds.get(name), every.get(name), whole, alone)
-    told |= {one.target for one in found}
-    paths = {name: path for name, path in every.items() if (path.caches or path.nfs) and name not in told}
-    usages = journal.usages() if paths else {}  # of most targets nothing is read
-    for name, path in paths.items():
-        mine = [visit for visit in visits if cells[visit.cell_key].target == name and visit.batch_id in usages]
-        flushes = {visit.visit_id: Flush.joined(part.flush for part in visit.parts) for visit in mine}
-        mine = [visit for visit in mine if flushes[visit.visit_id] is not None]
-        sent = [path.counted_flushes(usages[batch]) for batch in {visit.batch_id for visit in mine}]
-        if sent and None not in sent:
-            counts = [(one.count, visit.cell_key) for visit in mine if (one := flushes[visit.visit_id]) is not None]
-            apart = sum(count / cells[key].outstanding for count, key in counts)
-            waited, keys = sum(count for count, _ in counts), tuple(dict.fromkeys(key for _, key in counts))
-            found += flush_findings(name, path, waited, apart, sum(one or 0 for one in sent), keys)
+        if early := early_findings(name, bed, path, whole, alone):
+            found += early
+        elif path is not None and (path.caches or path.nfs):
+            found += _sent_flushes(name, path, mine, usages(), cells)
     return tuple(found)
+
+
+def _sent_flushes(
+    name: str, path: CountedPath, visits: Sequence[Visit], usages: Telemetry, cells: Mapping[str, Cell]
+) -> tuple[Finding, ...]:
+    """By the flushes that the drives counted, against those that were waited for."""
+    known = [(one, Flush.joined(part.flush for part in one.parts)) for one in visits if one.batch_id in usages]
+    made = [(visit, flush.count) for visit, flush in known if flush is not None]
+    sent = [path.counted_flushes(usages[batch]) for batch in {visit.batch_id for visit, _ in made}]
+    if not sent or None in sent:
+        return ()
+    apart = sum(count / cells[visit.cell_key].outstanding for visit, count in made)
+    waited, keys = sum(count for _, count in made), tuple(dict.fromkeys(visit.cell_key for visit, _ in made))
+    return flush_findings(name, path, waited, apart, sum(one or 0 for one in sent), keys)
 
 
 def foreign_traffic(counts: Counts) -> tuple[OtherTraffic, ...]:
