@@ -21,6 +21,7 @@ from ioatlas.report.table import PRICES, Entry, entries
 Level = OptionValue
 Coordinates = dict[str, Level]
 
+SIDES = "--x, --y, --tiles"
 X_ORDER = ("size", "numjobs", "iodepth", "bs")
 Y_ORDER = ("bs", "iodepth", "numjobs", "size")
 TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
@@ -247,48 +248,48 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
     axes = {axis.name: axis for axis in axes_of(result, found, (x, y, *tiles))}
     x, y, *tiles = [axis_named(name, axes) for name in (x, y, *tiles)]
     asked = [name for name in (x, y, *tiles) if name]
-    faults = [
-        (f"the campaign has no axis {name!r}", f"choose from {', '.join(axes)}") for name in asked if name not in axes
-    ]
-    faults += [(f"axis {name!r} is asked for twice", "name each axis once") for name in asked if asked.count(name) > 1]
-    if len(tiles) > 2:
-        faults.append((f"{len(tiles)} axes are asked for tiles", "name one or two axes: --tiles numjobs,iodepth"))
-    if faults:
-        raise UsageError(faults[0][0], where="--x, --y, --tiles", remedy=faults[0][1])
-    free = [axis.name for axis in axes.values() if axis.name not in asked]
-
-    def take(order: Sequence[str], *, spare: Sequence[str] = ("rw", "target")) -> str:
-        """The first free axis with several levels, by preference; numbers before words."""
-        candidates = [name for name in free if len(axes[name].levels) > 1 and name not in spare]
-        choice = min(
-            candidates,
-            key=lambda name: (order.index(name) if name in order else len(order), free.index(name)),
-            default="",
-        )
-        if choice:
-            free.remove(choice)
-        return choice
-
-    y = y or take(Y_ORDER)
-    x = x or take(X_ORDER)
-    x = x or take((), spare=())
-    y = y or take((), spare=())
-    columns, rows = ([*tiles, "", ""])[:2] if tiles else (take(TILE_ORDER), take(TILE_ORDER))
+    _check_asked(asked, axes, len(tiles))
+    others = [axis for axis in axes.values() if axis.name not in asked]
+    free = [axis.name for axis in others if len(axis.levels) > 1]
+    y = y or _take(free, Y_ORDER)
+    x = x or _take(free, X_ORDER) or _take(free, (), spare=())
+    y = y or _take(free, (), spare=())
+    columns, rows = ([*tiles, "", ""])[:2] if tiles else (_take(free, TILE_ORDER), _take(free, TILE_ORDER))
     if not tiles and not rows:
-        rows = take((), spare=("target",)) if columns else ""
-        columns = columns or take((), spare=("target",))
-    single = [axis.name for axis in axes.values() if len(axis.levels) == 1 and axis.name not in asked]
-    x = x or _spare(X_ORDER, [name for name in single if name != y], axes)
-    y = y or _spare(Y_ORDER, [name for name in single if name != x], axes)
+        rows = _take(free, (), spare=("target",)) if columns else ""
+        columns = columns or _take(free, (), spare=("target",))
+    single = [axis.name for axis in others if len(axis.levels) == 1]
+    x = x or _take(single, X_ORDER, spare=())
+    y = y or _take(single, Y_ORDER, spare=())
     if not x or not y:
-        raise UsageError(
-            "the campaign has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles"
-        )
+        raise UsageError("the campaign has too few axes for these sides", where=SIDES, remedy="leave out --tiles")
     sides = [name for name in (x, y, columns, rows) if name]
     rest = [axis for axis in axes.values() if axis.name not in sides]
     layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())
     layout = replace(layout, pages=tuple(_pages(found, layout, rest)))
     return layout if tiles else _gathered(layout)
+
+
+def _check_asked(asked: Sequence[str], axes: Mapping[str, Axis], n_tiles: int) -> None:
+    for name in asked:
+        if name not in axes:
+            remedy = f"choose from {', '.join(axes)}"
+            raise UsageError(f"the campaign has no axis {name!r}", where=SIDES, remedy=remedy)
+    for name in asked:
+        if asked.count(name) > 1:
+            raise UsageError(f"axis {name!r} is asked for twice", where=SIDES, remedy="name each axis once")
+    if n_tiles > 2:
+        remedy = "name one or two axes: --tiles numjobs,iodepth"
+        raise UsageError(f"{n_tiles} axes are asked for tiles", where=SIDES, remedy=remedy)
+
+
+def _take(free: list[str], order: Sequence[str], *, spare: Sequence[str] = ("rw", "target")) -> str:
+    """The first free axis by preference, which is free no more; '' where there is none but those to spare."""
+    left = [name for name in free if name not in spare]
+    choice = next((name for name in (*order, *left) if name in left), "")
+    if choice:
+        free.remove(choice)
+    return choice
 
 
 def _gathered(layout: Layout) -> Layout:
@@ -322,11 +323,6 @@ def axis_named(name: str, axes: Mapping[str, object]) -> str:
     if name == "operation" and name not in axes:
         return "rw"
     return f"{FACTOR}{name}" if name not in axes and f"{FACTOR}{name}" in axes else name
-
-
-def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]) -> str:
-    """An axis of one level for a side that no other is left for."""
-    return next((name for name in (*order, *axes) if name in single), "")
 
 
 _Cells = dict[tuple[Level, Level], Entry]
