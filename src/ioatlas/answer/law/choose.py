@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
 from ioatlas.answer.law.course import Course, trend_of
+from ioatlas.answer.law.fit import draw_down
+from ioatlas.answer.law.model import Limiter
 from ioatlas.answer.law.read import can_be_told
 from ioatlas.model.cell import Cell
 
@@ -53,6 +55,8 @@ and how many cells these rest on.
 LONGEST_SECONDS = 60.0
 MOST_RUN_ON, DROP = 2, 0.3
 """Loads of a cell that are made because the one before still fell, and by how much at least, as a logarithm."""
+LASTS = 1.5
+"""Times as long as credit of one kind lasted that a load should run which may be on credit of another."""
 MOST_LOADS = 12
 
 
@@ -238,6 +242,25 @@ def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> floa
     return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
 
 
+def _credit_seconds(courses: Sequence[Course]) -> float:
+    """How long loads of one kind ran, or would have run from a rest, before they fell; the longest of such times."""
+    most = 0.0
+    for course in courses:
+        if course.fell:
+            alike = [one for one in courses if 0.5 <= one.bs / course.bs <= 2 and one.direction == course.direction]
+            credit = draw_down(alike, Limiter("ios", (course.direction,)), course.tail)
+            most = max(most, credit / (max(one.before for one in alike) - course.tail))
+    return most
+
+
+def _each_has_its_turn(
+    missing: Sequence[Main], courses: Sequence[Course], left: float, seconds: float, total: float
+) -> bool:
+    """Whether a load of so many seconds leaves the missing ones half of what they would have without it."""
+    fair = _fair(missing, courses, left)
+    return not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2
+
+
 def _wanted(
     mains: Sequence[Main],
     courses: Sequence[Course],
@@ -249,22 +272,27 @@ def _wanted(
     kept: float,
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
-    made = Counter(keys)
+    made, longest = Counter(keys), defaultdict[tuple[str, str], float](float)
+    for key, course in zip(keys, courses, strict=True):
+        longest[key] = max(longest[key], course.seconds)
     missing = [one for one in mains if (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
     for main in mains:
         key = (main.cell.key, main.direction)
         if [key] == keys[-1:] and made[key] <= MOST_RUN_ON and unsettled(courses[-1]):
             seconds = max(courses[-1].seconds, 0.7 * SHARES[main.role] * total)
-            if not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2:  # each has its turn
+            if _each_has_its_turn(missing, courses, left, seconds, total):
                 yield Next(main.cell, main.direction, seconds, "on")
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
+    longer = LASTS * _credit_seconds(courses)  # where bytes have credit, I/Os may have as many seconds of it
     for main in missing:
         wave = wave_seconds(main.cell, courses, main.direction)
         waves = min(WAVES * wave, max(FEWEST_WAVES * wave, SHARES[main.role] * total))
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))
+        if main.role in ("large", "small") and _each_has_its_turn(missing, courses, left, longer, total):
+            seconds = max(seconds, longer)
         yield Next(main.cell, main.direction, seconds, "first")
     main_keys = {(main.cell.key, main.direction) for main in mains}
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
@@ -282,6 +310,8 @@ def _wanted(
         fair = _fair(again, courses, left - len(again) * OTHER * total)  # so that each has its turn
         for main in again:
             seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
+            if main.role in ("large", "small") and longest[main.cell.key, main.direction] < longer / LASTS:
+                seconds = max(seconds, min(longer, left - kept - START_SECONDS))
             if seconds + START_SECONDS <= left - kept:
                 yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:

@@ -12,7 +12,7 @@ import numpy as np
 from ioatlas.answer.law.course import FALL, Floats
 from ioatlas.answer.law.fit import DRAWS, Fit
 from ioatlas.answer.law.model import Loads, device_times
-from ioatlas.answer.law.told import bursts, tell
+from ioatlas.answer.law.told import bursts, fastest, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Limit
 from ioatlas.model.finding import Finding, FindingCode, Value
@@ -107,7 +107,6 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             if not fast:  # what no load outran is not told of its direction
                 continue
             unit = "IOPS" if limiter.unit == "ios" else "B/s"
-            seen = max(one.before * limiter.size(one.bs) for one in mine)
             values = {
                 "ways": [f"{way}s" for way in limiter.ways if way in fast],
                 "credit": {"value": at.size, "unit": "I/Os" if limiter.unit == "ios" else "B"},
@@ -117,9 +116,10 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
                 # Filled by the smallest blocks.
                 values["back_seconds"] = at.size / min(at.rate, at.peak * min(one.bs for one in mine))
                 values["small_iops"] = at.peak
+                seen = max(one.before * one.bs for one in mine)
             else:
                 values["back_seconds"] = at.size / at.rate if limiter.refills else None
-                seen = min(at.rate + at.peak, seen)
+                seen = fastest(limiter, at, mine)
             values["fast"] = {"value": seen, "unit": unit}
             direction = min(fast) if len(fast) == 1 else ""
             found.append(Finding(FindingCode.BURST, values, target=target, direction=direction))

@@ -95,6 +95,11 @@ def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
     return [(limiter, at) for limiter, at in placed if at.size >= TOLD_SECONDS * at.rate]
 
 
+def fastest(limiter: Limiter, at: Start, courses: Sequence[Course]) -> float:
+    """The rate of a token bucket, in its unit, while it has credit: its peak, as far as loads came to it."""
+    return max(at.rate, min(at.rate + at.peak, max(one.before * limiter.size(one.bs) for one in courses)))
+
+
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     """What the law and the loads of a cell say of it together. The interval is that of all laws that may be the right
     one, each as probable as its evidence says, but none more so than the one that is told.
@@ -116,11 +121,18 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
     """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load of
     either fell to for which the law has no part, as far as other loads did not take as much as was fast there.
     """
+    refilled = [(limiter, at) for limiter, at in bursts(fit) if limiter.refills and limiter.unit != "cache"]
     suspects = [
         (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
-        for limiter, at in bursts(fit)
-        if limiter.refills and limiter.unit != "cache" and not limiter.covers(direction)
+        for limiter, at in refilled
+        if not limiter.covers(direction)
     ]
+    for limiter, at in refilled:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
+        other = Limiter(UNITS[limiter.unit == UNITS[0]], (direction,))
+        mine = [one for one in fit.courses if one.counted and one.direction == direction]
+        if limiter.covers(direction) and mine:
+            share = max(one.tail * other.size(one.bs) for one in mine) / fastest(limiter, at, mine)
+            suspects.append((other, share * at.rate, share * at.size, fit.courses))
     for place, course in enumerate(fit.courses):
         if not (course.counted and course.fell):
             continue

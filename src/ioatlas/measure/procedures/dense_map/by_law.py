@@ -26,6 +26,7 @@ from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.plan import Plan
+from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.steps import Making
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Chosen, LaidOuts
@@ -87,6 +88,10 @@ class LawSteps(MapSteps):
 
     _read: tuple[dict[VisitStatus, int], dict[str, list[Course]]] | None = None
 
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._silent: set[str] = set()
+
     def make(self) -> Making[bool]:
         self.session.prepare()
         self._read = None  # with what was written
@@ -95,8 +100,8 @@ class LawSteps(MapSteps):
             before = len(self.journal.visits())
             self.journal.add_visits(asked)
             yield from self._make_once()
-            if len(self.journal.visits()) == before:  # nothing came back in the time there was
-                break
+            if len(self.journal.visits()) == before:  # nothing came back: the others may give something yet
+                self._silent |= {visit.cell_key for visit in asked}
         yield from self._make_beside()
         self._tell_left_out(keep_laws(self.journal, self._of_map))
         return True
@@ -128,7 +133,7 @@ class LawSteps(MapSteps):
 
     def _able(self, name: str) -> list[Cell]:
         """What of a target's map can be measured."""
-        failed = {key for key, _ in self.journal.failures()}
+        failed = self._silent.union(key for key, _ in self.journal.failures())
         return [cell for cell in self.session.plan.to_measure if cell.target == name and cell.key not in failed]
 
     def _courses(self) -> dict[str, list[Course]]:
