@@ -175,3 +175,21 @@ def test_of_several_jobs_each_tells_when_fio_looked_at_all(tmp_path):
     done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.1 / 2**20
     assert done[[0, 4, 9, 12]] == pytest.approx([8, 44 - 12 * 50 / 170, 44 + 3.8, 44 + 6.1], abs=0.3)
     assert done[-1] == pytest.approx(total, rel=0.02)
+
+
+@pytest.mark.parametrize("took", [48, 72, 145, 180])
+def test_what_was_in_flight_at_the_end_is_in_no_interval_before(tmp_path, took):
+    """16 jobs begin 5 ms after each other; fio samples a job when an I/O of it comes back 100 ms after the last one."""
+    bandwidth, latency, ios, last = [], [], 0, 0
+    for job in range(16):
+        sampled = held = 0
+        for at in range(5 * job + took, 2800 + took, took):
+            ios, held, last = ios + 1, held + 1, max(last, at)
+            if at - (sampled or 5 * job) >= 100:
+                bandwidth.append((at, held * KIB * 1000 // (at - (sampled or 5 * job)), 0))
+                latency.append((at, took * 1_000_000, 0))
+                sampled, held = at, 0
+    written(tmp_path, bandwidth, latency)
+    moved = {"read": Moved(ios << 20, ios)}
+    found = read_series(tmp_path, "v1", interval_ms=100, runtime_ms=last, moved=moved).by_direction["read"]
+    assert np.mean(found.bw_bytes_per_s[8:28]) == pytest.approx(16 * 1000 / took * 2**20, rel=0.015)

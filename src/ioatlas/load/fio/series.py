@@ -107,10 +107,11 @@ def read_series(
         jobs = jobs_of(bw_rows - [start_ms, 0, 0]) if len(bw_rows) else []
         counted = (moved or {}).get(direction)
         if counted is not None and counted.ios == len(lat_rows):  # each came alone: its sample has its very time
-            came = np.sort(np.minimum(lat_rows[:, 0] - start_ms, edges[-1]))
+            came = np.sort(lat_rows[:, 0] - start_ms)
+            came[-1] = min(came[-1], max(edges[-1], *came[-2:-1]))  # several after the end were in flight until then
             done = np.asarray(np.searchsorted(came, edges, "right") * (counted.io_bytes / counted.ios))
         else:
-            done = _done(jobs, edges, interval_ms, counted)
+            done = _done(jobs, np.append(edges, max(edges[-1], runtime_ms)), interval_ms, counted)[:-1]
         slot = np.clip((lat_rows[:, 0] - start_ms - 1) // interval_ms, 0, n - 1)
         series[direction] = series_of(interval_ms, np.diff(done), means_of(slot, lat_rows[:, 1], n))
     return SectionSeries(start_ms, end_ms, series)
@@ -138,7 +139,7 @@ def _start_ms(latency: NDArray[np.int64], bandwidth: NDArray[np.int64], interval
 
 
 def _done(jobs: Sequence[NDArray[np.int64]], edges: Floats, interval_ms: int, moved: Moved | None) -> Floats:
-    """Bytes that all jobs moved up to each edge, shape of `edges`.
+    """Bytes that all jobs moved up to each edge, shape of `edges`; the last is when the last I/O came back.
 
     A sample after a gap is of the whole gap where fio's clock was late, of no more than an interval where nothing came
     back in between: of slow I/Os, and of what a throttle lets pass in slices. What was moved tells which. Of the latter
@@ -190,6 +191,7 @@ def _of_job(
     ios = np.maximum(1.0, np.ceil(rates * interval_ms / max(io_bytes, 1.0) - NOT_ONE_MORE))
     gaps = ends - np.maximum(begins, np.append(0.0, ticks)[np.searchsorted(ticks, ends - interval_ms / 2, "right")])
     sure = (gaps <= GAP * interval_ms) | full[np.searchsorted(ticks, ends)]
+    gaps[0], sure[0] = ends[0], False  # the first is of all since its job began
     lasted = np.where(sure, gaps, np.minimum(ios * io_bytes / np.maximum(rates, 1e-9), gaps))
     begins = np.where(after_gap, ends - lasted, begins)
     moved = rates * (ends - begins)
