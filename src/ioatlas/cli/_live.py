@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -17,7 +17,6 @@ import click
 
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._output import folded, say, say_json
-from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import (
     format_count,
@@ -30,9 +29,7 @@ from ioatlas.model.units import (
 
 TELLING_SHARE = 0.02
 BAR = 16
-MAP_SECONDS = 0.5
-"""Between two drawings of the map."""
-MAP_LINES, LEAST_MAP_LINES = 12, 4
+ERASED = "\r\x1b[K"
 PLAIN_SECONDS = 5.0
 """Between two lines where there is no terminal."""
 _BARS = "▁▂▃▄▅▆▇█"
@@ -142,64 +139,23 @@ class Progress:
 
 
 class TerminalLine:
-    """A line that is drawn again and again on standard error, below the map as far as it is measured.
-
-    cells: of the map, where one is drawn. stopping: from then on the line alone is drawn, below what was said of it.
+    """A line that is drawn again and again on standard error. What a load gives stands in it as it came, credit and
+    warm-up included: the map of what lasts is the answer's.
     """
 
-    def __init__(
-        self,
-        cells: Sequence[Cell] = (),
-        stopping: Callable[[], bool] = lambda: False,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        from ioatlas.cli._heatmap import LiveMap
-
+    def __init__(self) -> None:
         self._progress = Progress()
-        self._map = LiveMap(cells)
-        self._lines: list[str] = []
-        self._stopping = stopping
-        self._now = now
-        self._drawn = now() - MAP_SECONDS
-        self._above = 0
 
     def __call__(self, event: Event) -> None:
-        self._map.take(event)
         said = self._progress.take(event)
-        if said is None:
-            return
-        size = shutil.get_terminal_size()
-        if self._stopping():
-            self._lines, self._above = [], 0
-        elif self._now() - self._drawn >= MAP_SECONDS:
-            self._drawn = self._now()
-            self._lines = self._map_lines(size.columns - 1, min(MAP_LINES, size.lines - 3))
-        told = [folded(said, 2)] if said else []
-        text = [*told, *self._lines, self._progress.line(bar=True, width=size.columns - 1)]
-        click.echo(self._erased() + "\n".join(text), nl=False, err=True)
-        self._above = len(self._lines)
+        if said is not None:
+            told = f"{folded(said, 2)}\n" if said else ""
+            line = self._progress.line(bar=True, width=shutil.get_terminal_size().columns - 1)
+            click.echo(f"{ERASED}{told}{line}", nl=False, err=True)
 
     def close(self) -> None:
-        """The map stands in the answer that follows."""
-        click.echo(self._erased(), nl=False, err=True)
-        self._above = 0
-
-    def _erased(self) -> str:
-        return f"\r\x1b[{self._above}A\x1b[J" if self._above else "\r\x1b[K"
-
-    def _map_lines(self, width: int, lines: int) -> list[str]:
-        from rich.console import Console
-
-        from ioatlas.cli._screen import style_of
-
-        if lines < LEAST_MAP_LINES:
-            return []
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False, width=width)
-        drawn = self._map.lines(width=width, lines=lines, style=style_of(console))
-        with console.capture() as captured:
-            for line in drawn:
-                console.print(line, overflow="ellipsis", no_wrap=True)
-        return captured.get().splitlines()
+        """The answer follows."""
+        click.echo(ERASED, nl=False, err=True)
 
 
 class PlainLines:
@@ -247,18 +203,12 @@ def silent(_event: Event) -> None:
     """Tells nothing."""
 
 
-def choose(
-    as_json: bool,
-    *,
-    quiet: bool = False,
-    cells: Callable[[], Sequence[Cell]] = tuple,
-    stopping: Callable[[], bool] = lambda: False,
-) -> Emit:
-    """The listener for this run. cells: those whose map a person sees filling. stopping: as of `TerminalLine`."""
+def choose(as_json: bool, *, quiet: bool = False) -> Emit:
+    """The listener for this run."""
     if as_json:
         return json_lines
     if quiet:
         return silent
     if sys.stderr.isatty():
-        return TerminalLine(cells(), stopping)
+        return TerminalLine()
     return PlainLines()

@@ -72,12 +72,7 @@ def measured(
     """
     click.get_current_context().call_on_close(journal.close)
     stop = Stop()
-    emit = choose(
-        in_events,
-        quiet=how.quiet,
-        cells=lambda: [cell for cell, reason in journal.cells() if not reason],
-        stopping=stop,
-    )
+    emit = choose(in_events, quiet=how.quiet)
     directory = journal.directory
     try:
         summary = run(journal, emit=with_metrics(emit), stop_asked=stop, consent=consent, clients=clients)
@@ -155,7 +150,8 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
 
 def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     """The first screen, and the findings that stand below it."""
-    show(result, console_of(), place=str(directory), report=str(directory / REPORT))
+    report = directory / REPORT
+    show(result, console_of(), place=str(directory), report=str(report) if report.exists() else "")
     for text in told_below(result, verbose=verbose):
         click.echo(paragraph(text))
 
@@ -167,11 +163,14 @@ def told_below(result: CampaignResult, *, verbose: bool = False) -> list[str]:
 
 
 def write_report_of(directory: Path) -> CampaignResult:
-    """What the report in a campaign's directory shows, which is written."""
+    """What the report in a campaign's directory shows, which is written. Without a page there is still an answer."""
     path = directory / REPORT
     confined.is_ordinary(path, linked=False)
     result = load_result(directory)
-    write_report(result, path)
+    try:
+        write_report(result, path)
+    except IoAtlasError as error:
+        click.echo(f"no report: {error}", err=True)
     return result
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -55,6 +55,7 @@ and how many cells these rest on.
 LONGEST_SECONDS = 60.0
 MOST_RUN_ON, DROP = 2, 0.3
 """Loads of a cell that are made because the one before still fell, and by how much at least, as a logarithm."""
+LONG: tuple[Role, ...] = ("large", "small")
 LASTS = 1.5
 """Times as long as credit of one kind lasted that a load should run which may be on credit of another."""
 MOST_LOADS = 12
@@ -261,6 +262,22 @@ def _each_has_its_turn(
     return not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2
 
 
+def _again(
+    mains: Sequence[Main], courses: Sequence[Course], total: float, left: float, kept: float, longer: float
+) -> Iterable[Next]:
+    """Another load of each of these, all of which have their turn in the time that is left. Where none ran for as long
+    as credit lasted, this one does.
+    """
+    fair = _fair(mains, courses, left - len(mains) * OTHER * total)
+    for main in mains:
+        seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
+        mine = (one.seconds for one in courses if (one.cell.key, one.direction) == (main.cell.key, main.direction))
+        if main.role in LONG and LASTS * max(mine, default=0.0) < longer:
+            seconds = max(seconds, min(longer, left - kept - START_SECONDS))
+        if seconds + START_SECONDS <= left - kept:
+            yield Next(main.cell, main.direction, seconds, "again")
+
+
 def _wanted(
     mains: Sequence[Main],
     courses: Sequence[Course],
@@ -272,9 +289,7 @@ def _wanted(
     kept: float,
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
-    made, longest = Counter(keys), defaultdict[tuple[str, str], float](float)
-    for key, course in zip(keys, courses, strict=True):
-        longest[key] = max(longest[key], course.seconds)
+    made = Counter(keys)
     missing = [one for one in mains if (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
     for main in mains:
@@ -291,8 +306,8 @@ def _wanted(
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))
-        if main.role in ("large", "small") and _each_has_its_turn(missing, courses, left, longer, total):
-            seconds = max(seconds, longer)
+        if longer > seconds and main.role in LONG and _each_has_its_turn(missing, courses, left, longer, total):
+            seconds = longer
         yield Next(main.cell, main.direction, seconds, "first")
     main_keys = {(main.cell.key, main.direction) for main in mains}
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
@@ -306,14 +321,8 @@ def _wanted(
         seen = {(course.cell.size_bytes, course.direction) for course in courses if course.visit_id}
         yield from (Next(cell, way, other, "other") for cell, way in others if (cell.size_bytes, way) not in seen)
     for count in range(2, MOST_LOADS):
-        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "second" else count)]
-        fair = _fair(again, courses, left - len(again) * OTHER * total)  # so that each has its turn
-        for main in again:
-            seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
-            if main.role in ("large", "small") and longest[main.cell.key, main.direction] < longer / LASTS:
-                seconds = max(seconds, min(longer, left - kept - START_SECONDS))
-            if seconds + START_SECONDS <= left - kept:
-                yield Next(main.cell, main.direction, seconds, "again")
+        few = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "second" else count)]
+        yield from _again(few, courses, total, left, kept, longer)
         for cell, way in others:
             if made[cell.key, way] < count - 1:
                 yield Next(cell, way, other, "other")

@@ -121,16 +121,14 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
     """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load of
     either fell to for which the law has no part, as far as other loads did not take as much as was fast there.
     """
-    refilled = [(limiter, at) for limiter, at in bursts(fit) if limiter.refills and limiter.unit != "cache"]
-    suspects = [
-        (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
-        for limiter, at in refilled
-        if not limiter.covers(direction)
-    ]
-    for limiter, at in refilled:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
-        other = Limiter(UNITS[limiter.unit == UNITS[0]], (direction,))
-        mine = [one for one in fit.courses if one.counted and one.direction == direction]
-        if limiter.covers(direction) and mine:
+    suspects, mine = [], [one for one in fit.courses if one.counted and one.direction == direction]
+    for limiter, at in bursts(fit):
+        if not limiter.refills or limiter.unit == "cache":
+            continue
+        if not limiter.covers(direction):
+            suspects.append((replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses))
+        elif mine:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
+            other = Limiter(UNITS[limiter.unit == UNITS[0]], (direction,))
             share = max(one.tail * other.size(one.bs) for one in mine) / fastest(limiter, at, mine)
             suspects.append((other, share * at.rate, share * at.size, fit.courses))
     for place, course in enumerate(fit.courses):

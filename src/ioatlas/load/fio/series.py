@@ -108,7 +108,8 @@ def read_series(
         counted = (moved or {}).get(direction)
         if counted is not None and counted.ios == len(lat_rows):  # each came alone: its sample has its very time
             came = np.sort(lat_rows[:, 0] - start_ms)
-            came[-1] = min(came[-1], max(edges[-1], *came[-2:-1]))  # several after the end were in flight until then
+            if not (came[-2:-1] > edges[-1]).any():  # of several it is what was in flight when the time was up
+                came[-1] = min(came[-1], edges[-1])
             done = np.asarray(np.searchsorted(came, edges, "right") * (counted.io_bytes / counted.ios))
         else:
             done = _done(jobs, np.append(edges, max(edges[-1], runtime_ms)), interval_ms, counted)[:-1]

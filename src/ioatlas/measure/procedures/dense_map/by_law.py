@@ -26,7 +26,6 @@ from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.plan import Plan
-from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.steps import Making
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Chosen, LaidOuts
@@ -88,9 +87,8 @@ class LawSteps(MapSteps):
 
     _read: tuple[dict[VisitStatus, int], dict[str, list[Course]]] | None = None
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._silent: set[str] = set()
+    _silent: frozenset[str] = frozenset()
+    """Keys of cells of which nothing came back."""
 
     def make(self) -> Making[bool]:
         self.session.prepare()
