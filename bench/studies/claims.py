@@ -2,9 +2,9 @@
 """Claims against what a campaign measured: the same direction, another one, or undecided. Never by eye.
 
 Values are visits, as logarithms. Ratios are geometric means over all loads that both sides have. The variance of a
-visit is the load's own, shrunk to that of all loads and what is seen within visits, as in a map (Smyth 2004), or pooled
-where there are few loads. Intervals of all
-claims of a study hold together at 95% (Bonferroni), so that one in twenty studies has a wrong one by chance.
+visit is the load's own, shrunk to that of all loads of its configuration and what is seen within visits, as in a map
+(Smyth 2004), or pooled where there are few loads. Intervals of all claims of a study hold together at 95% (Bonferroni),
+so that one in twenty studies has a wrong one by chance.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Checked:
 
 def check_claims(claims: Sequence[Claim], measured: Sequence[Measured]) -> list[Checked]:
     """Every claim, in order."""
-    pools = {quantity: _pool(measured, quantity) for quantity in dict.fromkeys(claim.quantity for claim in claims)}
+    pools = {quantity: _Pools.of(measured, quantity) for quantity in dict.fromkeys(claim.quantity for claim in claims)}
     comparisons = sum(_comparisons(claim) for claim in claims)
     level = LEVEL / max(1, comparisons)
     return [_check(claim, measured, pools[claim.quantity], level) for claim in claims]
@@ -80,7 +80,7 @@ def _comparisons(claim: Claim) -> int:
     return 0 if claim.kind == "limit" else len(_rivals(claim)) if claim.kind == "best" else 1
 
 
-def _check(claim: Claim, measured: Sequence[Measured], pool: _Noise, level: float) -> Checked:
+def _check(claim: Claim, measured: Sequence[Measured], pool: _Pools, level: float) -> Checked:
     mine = [one for one in measured if _inside(one, claim.of)]
     if not mine:
         return Checked(claim, "not measured", told="no load of it was measured")
@@ -149,7 +149,9 @@ def _rest(one: Measured, over: Place) -> frozenset[tuple[str, Value]]:
 
 @dataclass(frozen=True)
 class _Noise:
-    """Of all loads of a campaign; `pool` where they are enough, else their plain mean with its degrees of freedom."""
+    """Of the loads of a configuration, or of all; `pool` where they are enough, else their plain mean with its degrees
+    of freedom.
+    """
 
     pool: PooledVariance | None
     variance: float
@@ -163,6 +165,26 @@ class _Noise:
             own = float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0
             variance, dof = self.pool.beside(one.within).with_own(own, len(logs))
         return variance / len(logs), dof
+
+
+@dataclass(frozen=True)
+class _Pools:
+    """What the loads of each configuration say about noise, as the cells of a target do in a map; where they are too
+    few, all loads.
+    """
+
+    whole: _Noise
+    each: Mapping[str, _Noise]
+
+    @classmethod
+    def of(cls, measured: Sequence[Measured], quantity: str) -> _Pools:
+        names = {one.configuration for one in measured}
+        each = {name: _pool((one for one in measured if one.configuration == name), quantity) for name in names}
+        return cls(_pool(measured, quantity), each)
+
+    def noise(self, one: Measured) -> _Noise:
+        mine = self.each[one.configuration]
+        return self.whole if mine.pool is None else mine
 
 
 def _pool(measured: Iterable[Measured], quantity: str) -> _Noise:
@@ -179,17 +201,17 @@ def _logs(one: Measured, quantity: str) -> list[float]:
 
 
 def _ratio(
-    pairs: Sequence[tuple[Measured, Measured]], quantity: str, noise: _Noise, level: float, name: str
+    pairs: Sequence[tuple[Measured, Measured]], quantity: str, pools: _Pools, level: float, name: str
 ) -> Ratio | None:
     """Geometric mean over the pairs with Welch's interval; None where there is none, or no two visits of one load."""
     both = [pair for pair in pairs if all(_logs(one, quantity) for one in pair)]
-    if not both or (noise.pool is None and not noise.dof):
+    if not both or (pools.whole.pool is None and not pools.whole.dof):
         return None
     means = [[float(np.mean(_logs(one, quantity))) for one in pair] for pair in both]
     difference = float(np.mean([first - second for first, second in means]))
-    parts = [noise.of(one, quantity) for pair in both for one in pair]
+    parts = [pools.noise(one).of(one, quantity) for pair in both for one in pair]
     shares = [(variance / len(both) ** 2, dof) for variance, dof in parts]
-    low, high = _bounds(difference, shares, level, shared=noise.pool is None)
+    low, high = _bounds(difference, shares, level, shared=pools.whole.pool is None)
     return Ratio(exp(difference), exp(low), exp(high), len(both), name)
 
 
@@ -228,15 +250,17 @@ def _together(outcomes: Sequence[Outcome]) -> Outcome:
     return next((one for one in ("differs", "undecided") if one in outcomes), outcomes[0])
 
 
-def _check_ceiling(claim: Claim, mine: Sequence[Measured], noise: _Noise, level: float) -> Checked:
+def _check_ceiling(claim: Claim, mine: Sequence[Measured], pools: _Pools, level: float) -> Checked:
     """The fastest load against what is known of its lab target."""
     known = [one for one in mine if one.truth and claim.truth in one.truth and _logs(one, claim.quantity)]
-    if not known or (noise.pool is None and not noise.dof):
+    if not known or (pools.whole.pool is None and not pools.whole.dof):
         return Checked(claim, "not measured", told="too few visits, or no limit is known of its lab target")
     best = max(known, key=lambda one: float(np.mean(_logs(one, claim.quantity))))
     logs = _logs(best, claim.quantity)
     truth = (best.truth or {})[claim.truth]
-    low, high = _bounds(float(np.mean(logs)) - log(truth), [noise.of(best, claim.quantity)], level, shared=True)
+    low, high = _bounds(
+        float(np.mean(logs)) - log(truth), [pools.noise(best).of(best, claim.quantity)], level, shared=True
+    )
     ratio = Ratio(exp(float(np.mean(logs))) / truth, exp(low), exp(high), 1)
     value = exp(float(np.mean(logs)))
     return Checked(claim, _outcome(claim, ratio.low, ratio.high), (ratio,), "", value, truth, (_limits([best]),))

@@ -24,7 +24,9 @@ the end of the window is then waited for, however long it takes.
 FLEET_OWN_PROCESS_GAP_MS = 1000
 """Likewise of several clients, which all take orders once a second and open what they work on."""
 UNSURE = 4
-"""How far bounds lie apart from which a short budget looks at a cell with the least window first."""
+"""How far bounds lie apart from which a cell is looked at with the least window first, and how many usual windows such
+a look takes at most: a bound may be fifty times the truth, and a visit that was too short is made again.
+"""
 SPARE_MS = 100
 MOST_SPARE_MS = 300
 SHRUNK_SPARE_MS = 50
@@ -125,9 +127,10 @@ class Pace:
         if drain_ms >= self.own_process_gap_ms:
             # In a process of its own: nobody waits for longer than it takes, which is likely this.
             gap_ms = max(self.own_process_gap_ms, math.ceil(1000 * math.sqrt(below * above) * self._drain(cell.target)))
-        # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
-        latency_ms = 1000 * (above if self.share == 1 or above < UNSURE * below else below)
+        latency_ms = 1000 * (above if above < UNSURE * below else below)
         needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
+        if below < above:
+            needed_ms = min(needed_ms, self.share * UNSURE * self.slots_ms)
         shortest_ms = min(SHORTEST_MS, self.slots_ms)
         slots_ms = max(shortest_ms, self.share * self.slots_ms)
         runtime_ms = max(slots_ms - max(GAP_MS, drain_ms), shortest_ms - GAP_MS, needed_ms)

@@ -80,15 +80,14 @@ def test_windows_that_begin_amid_a_load_are_unsure_by_what_was_in_flight():
 
 
 def test_a_visit_that_was_much_longer_outweighs_those_that_were_too_short():
-    few = {"verdict": read_verdict("too short")}
-    known = cells(1)
-    (cell,) = known.values()
-    short, longer = (
-        replace(visit(number, cell, 1e8, **few), parts=(part(bw, runtime_ms),))
-        for number, bw, runtime_ms in ((1, 3e8, 400), (2, 1e8, 2000))
-    )
+    (cell,) = cells(1).values()
+    bare = visit(1, cell, 1e8, verdict=read_verdict("too short"))
+    short, longer = (replace(bare, parts=(part(bw, ms),)) for bw, ms in ((3e8, 400), (1e8, 2000)))
     assert judged_visits([short, longer]) == [longer]
     assert judged_visits([short, replace(longer, parts=(part(1e8, 500),))]) != [longer]
+    for latency_ns, counts in ((3e7, True), (6e7, False)):  # 13 and 6 answers to each I/O in flight
+        slow = replace(bare, parts=(part(1e8, 400, rates=[1e8] * 40, latency=latency_ns),))
+        assert (slow in judged_visits([slow, longer])) is counts
 
 
 def test_two_visits_use_the_pooled_variance_and_say_so():

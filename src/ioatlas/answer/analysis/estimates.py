@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from statistics import fmean
 
 import numpy as np
@@ -24,6 +25,7 @@ from ioatlas.model.visit import Flush, Histogram, Part, Purpose, Visit
 from ioatlas.plan.stopping import Grade
 from ioatlas.stats.gates import offered_in
 from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_variance
+from ioatlas.stats.verdict import FEWEST
 
 MOSTLY_CUT = 0.5
 """Share of the bytes after a cut below which the intervals there are taken as they are."""
@@ -97,6 +99,7 @@ REPLAYED = (
 MOST_REASONS = 3
 MUCH_LONGER = 1.4
 """How many times as long a window has to be to outweigh one that was too short for a verdict."""
+WAVES = 10
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _WORST_FIRST = (
     VerdictCode.UNSTABLE,
@@ -185,7 +188,7 @@ _Pools = dict[tuple[str, str], PooledVariance | None]
 
 def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
     """Of the visits of one cell those that count: not those that were too short for a verdict, once others were much
-    longer.
+    longer. One of a slow load that held WAVES answers to each I/O in flight tells its mean all the same.
     """
     longest_ms = max((part.runtime_ms for visit in visits for part in visit.parts), default=0)
     return [
@@ -193,6 +196,10 @@ def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
         for visit in visits
         if visit.verdict.code is not VerdictCode.TOO_SHORT
         or MUCH_LONGER * max((part.runtime_ms for part in visit.parts), default=0) > longest_ms
+        or all(
+            len(part.series.bw_bytes_per_s) >= FEWEST and part.runtime_ms >= WAVES * (part.lat_mean_ns or inf) / 1e6
+            for part in visit.parts
+        )
     ]
 
 
@@ -365,9 +372,9 @@ def _typical(mean_ns: float, histogram: Histogram) -> str:
     return format_latency(mean_ns) + (f" (99% within {format_latency(p99)})" if p99 is not None else "")
 
 
-def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:
-    """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be
-    visited more.
+def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade, least: int = 0) -> dict[str, int]:
+    """{cell key: visits to its next look} of the cells that have not reached the precision asked for, or have fewer
+    visits that count than `least`, and may be visited more.
     """
     readings = readings_of(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
     pools = _pools(cells, readings)
@@ -375,8 +382,8 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     for (key, _), rows in readings.items():
         pooled = _pool_at(pools, cells[key], rows, "bw_bytes_per_s")
         decision = grade.decide([row.values.bw_bytes_per_s for row in rows], pooled)
-        if decision.state == "more":
-            waiting[key] = max(waiting.get(key, 0), decision.next_visits)
+        if (more := max(decision.next_visits, least - len(rows))) > 0:
+            waiting[key] = max(waiting.get(key, 0), more)
     return waiting
 
 

@@ -5,6 +5,7 @@ enough; and what it makes besides: replicates that are voided and planned again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -123,8 +124,7 @@ class MapSteps(Steps):
         # From one rest to the next a target may not have recovered: that is told, and no drift.
         if (yield from self.make_planned(Purpose.SWEEP)) and not spec.rest_seconds:
             yield from self._repeat_replicates()
-        if spec.wanted.precision is not None:
-            yield from self.make_asked(Purpose.SWEEP, self._imprecise)
+        yield from self.make_asked(Purpose.SWEEP, self._imprecise)
 
     # -- what a budget has time for --------------------------------------------------------------------------
 
@@ -202,11 +202,12 @@ class MapSteps(Steps):
         """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no
         value: it counts as unstable.
         """
-        swept = self._swept(self.journal.visits())
+        made = self.journal.visits()
+        swept = {visit.cell_key for visit in made if visit.purpose is Purpose.SWEEP and not visit.discarded}
         for visit_id, cell_key, _, verdict in self.journal.discarded(ReasonCode.LATE):
             if self.budget.total is not None and cell_key not in swept:
                 self.journal.reinstate(visit_id, unconfirmed(verdict))
-                swept[cell_key] = []
+                swept.add(cell_key)
 
     def _repeat_replicates(self) -> Making[None]:
         """Void replicates that stand apart from the others, and measure them again; of two that differ, let a third
@@ -229,15 +230,14 @@ class MapSteps(Steps):
                 return
 
     def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
-        """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
-        or the budget.
+        """The cells that are not precise enough again, or that lost visits which were too short to count, in random
+        orders up to their next look, until all are, the cap or the budget.
         """
         spec = self.session.plan.spec
-        # Visits that were too short for a verdict do not count: without an end of its own this need not have one.
-        made = self._swept(visits)
-        most = spec.visits + spec.wanted.cap
-        cells = {key: cell for key, cell in self.cells.items() if len(made.get(key, ())) < most}
-        waiting = undecided(cells, visits, spec.wanted)
+        # Visits that do not count have no end of their own: all that were tried are counted.
+        tried = Counter(visit.cell_key for visit in visits if visit.purpose is Purpose.SWEEP)
+        cells = {key: cell for key, cell in self.cells.items() if tried[key] < spec.visits + spec.wanted.cap}
+        waiting = undecided(cells, visits, spec.wanted, spec.visits)
         if not waiting:
             return []
         replicate = 1 + max(visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP)
@@ -248,12 +248,3 @@ class MapSteps(Steps):
             order = random_replicates(keys, 1, self._seed + replicate + turn)
             rows += [NewVisit(key, replicate + turn, seed) for key, _, seed in order]
         return rows
-
-    @staticmethod
-    def _swept(visits: Sequence[Visit]) -> dict[str, list[Visit]]:
-        """Visits of the sweep that count, by cell."""
-        found: dict[str, list[Visit]] = {}
-        for visit in visits:
-            if visit.purpose is Purpose.SWEEP and not visit.discarded:
-                found.setdefault(visit.cell_key, []).append(visit)
-        return found
