@@ -200,7 +200,8 @@ class Session:
         except IoAtlasError as error:
             self._finish(path.name, self.clock.time(), error)
             return
-        self._measure(journal, path.name, self.clock.time() if not journal.campaign().complete else _began(journal))
+        campaign = journal.campaign()
+        self._measure(journal, path.name, campaign.created_at if campaign.complete else self.clock.time())
 
     def _measure(self, journal: Journal, name: str, began: float) -> None:
         error = None
@@ -307,10 +308,6 @@ def _failed_at_the_end(lines: Sequence[Line]) -> int:
             break
         count += 1
     return count
-
-
-def _began(journal: Journal) -> float:
-    return float(journal.campaign().created_at)
 
 
 SECONDS = 60.0

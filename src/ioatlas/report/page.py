@@ -177,7 +177,7 @@ def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], pa
     results: dict[Path, CampaignResult] = {}
     for side in found.sides:
         if side.directory not in results:
-            results[side.directory] = load_result(_directory(side.directory))
+            results[side.directory] = load_result(place.parent if (place := side.directory).is_file() else place)
     whole = joined_sides([results[side.directory] for side in found.sides], found)
     clean = redactor([target for result in results.values() for target in result.targets])
     names = [
@@ -191,10 +191,6 @@ def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], pa
         sentences=[clean(sentence) for sentence in sentences],
     )
     write_report(replace(whole, tables=(_standing(found), *_apart(found))), path, data)
-
-
-def _directory(place: Path) -> Path:
-    return place.parent if place.is_file() else place
 
 
 def _standing(found: SidesComparison) -> Table:

@@ -15,13 +15,13 @@ export function Header() {
   const facts = [
     target === `target ${name}` ? "" : target,
     profile,
-    `${whole(n_measured)} measured`,
+    n_measured || !n_imported ? `${whole(n_measured)} measured` : "",
     n_estimated ? `${whole(n_estimated)} estimated` : "",
     n_imported ? `${whole(n_imported)} imported` : "",
     unmeasured.n_rows ? `${whole(unmeasured.n_rows)} not measured` : "",
-    counted(campaign.n_visits, "visit"),
+    campaign.n_visits || !n_imported ? counted(campaign.n_visits, "visit") : "",
     campaign.seconds ? duration(campaign.seconds) : "",
-    campaign.created ? campaign.created.slice(0, 16).replace("T", " ").concat(" UTC") : "",
+    campaign.created.replace(/T00:00:00.*$/, "").replace(/^(.{10})T(.{5}).*$/, "$1 $2 UTC"),
   ].filter(Boolean);
   return (
     <header class="head">

@@ -83,12 +83,14 @@ def test_each_imported_set_is_a_result_and_raw_results_are_imported_first(tmp_pa
     for place, iops in (("ssd1/4k", 1000.0), ("ssd1/64k", 900.0), ("ssd2/4k", 2000.0), ("ssd2/64k", 1500.0)):
         drive, bs = place.split("/")
         (tmp_path / "tree" / drive).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tree" / f"{place}.json").write_text(of_fio(bs, iops, int(bs[:-1]) << 10))
+        text = of_fio(bs, iops, int(bs[:-1]) << 10).replace("{", '{"time": "Sun Nov  1 17:14:04 2026", ', 1)
+        (tmp_path / "tree" / f"{place}_sample1.json").write_text(text)
+        (tmp_path / "tree" / f"{place}_sample2.json").write_text(text)
     how = {"title": "Sweep", "plan": RedactPlan()}
     found = site.write_site(tmp_path / "public", [tmp_path / "tree"], **how).results
     assert [(line["title"], line["read_4k"], line["created"]) for line in found] == [
-        ("fio 3.33, ssd2", 2000.0, ""),
-        ("fio 3.33, ssd1", 1000.0, ""),
+        ("tree, ssd2", 2000.0, "2026-11-01T00:00:00Z"),
+        ("tree, ssd1", 1000.0, "2026-11-01T00:00:00Z"),
     ]
     assert not site.write_site(tmp_path / "public", [tmp_path / "tree"], **how).changed
     packed_tree = Path(shutil.make_archive(str(tmp_path / "packed" / "tree"), "zip", tmp_path / "tree"))

@@ -201,14 +201,6 @@ def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
     return act
 
 
-def _seed(text: str, option: str) -> int:
-    return whole_number(text, option) if text else -1
-
-
-def _share(text: str, option: str) -> int:
-    return whole_number(text, option, high=100) if text else 0
-
-
 def _buffers(spec: Spec, option: str, value: str) -> None:
     if value in ("", "r"):
         spec.pattern = "per-io" if value else "zero"
@@ -228,7 +220,7 @@ _SPAN_ACTIONS: dict[str, Action] = {
     "F": put("total_threads", whole(1, 4096)),
     "O": put("per_thread_requests", whole(1, 65536)),
     "x": fixed(completion_routines=True),
-    "z": put("seed", _seed),
+    "z": put("seed", lambda text, option: whole_number(text, option) if text else -1),
     "a": _affinity,
     "n": same("processor affinity", "{option}: threads run where the system puts them, as in fio"),
     "l": noting(TOLD["large-pages"]),
@@ -249,7 +241,7 @@ _SPEC_ACTIONS: dict[str, Action] = {
     "s": _stride,
     "T": _size("thread_stride"),
     "p": fixed(parallel=True),
-    "w": put("write_percent", _share),
+    "w": put("write_percent", lambda text, option: whole_number(text, option, high=100) if text else 0),
     "S": _cache,
     "h": lambda spec, option, _: _cache(spec, option, "h"),
     "i": put("burst", whole(1, _MOST)),

@@ -25,7 +25,9 @@ NOT_TOLD = "not told"
 NO_DATA = "no data"
 MOST_FILES, FEWEST_OF_A_SET = 12, 4
 """More sets than this that only their paths would tell apart are taken for repeats, unless each has so many files."""
-_WORDS = re.compile(r"[^\s/_.\-]+")
+_WORDS = re.compile(r"\d{4}[.-]\d\d[.-]\d\d(?:[-T_.]\d\d(?:[.:]?\d\d){1,2})?|[^\s/_.\-]+")
+_REPEAT = re.compile(r"(?:(?<=[/_.-])|^)(?:[Ss]ample|[Rr]ep(?:eat)?|[Ii]ter(?:ation)?|[Tt]rial)[_-]?\d+(?=[/_.-]|$)")
+"""What names one of several times that the same was measured."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,8 @@ def _axes(options: Sequence[Mapping[str, OptionValue]]) -> dict[str, tuple[Optio
         values = dict.fromkeys(option[name] for option in options if name in option)
         if len(values) > 1 or (values and any(name not in option for option in options)):
             numbers = all(isinstance(value, (int, float)) for value in values)
-            axes[name] = tuple(sorted(values, key=_place) if numbers else values)
+            axes[name] = tuple(sorted(values, key=float) if numbers else values)
     return axes
-
-
-def _place(value: OptionValue) -> float:
-    return float(value)
 
 
 def _has_figure(reading: ImportedReading) -> bool:
@@ -168,12 +166,13 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
     """A name for the target of each reading: the user's label, else the tool and its version; with more where cells
     could not be told apart.
 
-    What is added, until they can be: the host (as a number), direct or buffered, what tells their paths apart, the
-    folder, and last the tool's own label, such as a job's name. Results that the user gave a label, and those of more
-    sets than a legend can hold, are not split by their files: they are repeats. But where each of several folders holds
-    repeats, those of a folder belong together.
+    What is added, until they can be, and names those of one tool and version alone: the host (as a number), direct or
+    buffered, what tells their paths apart, the folder, and last the tool's own label, such as a job's name. Results
+    that the user gave a label, and those of more sets than a legend can hold, are not split by their files: they are
+    repeats. But where each of several folders holds repeats, those of a folder belong together.
     """
     base = [one.label or _tool(one.reading) for one in kept]
+    files = {source: _REPEAT.sub("", name) for source, name in files.items()}
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
     names = list(base)
     tools: dict[str, set[str]] = {}
@@ -210,7 +209,8 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
             f"{name}, {text}" if name in split and (text := part(one)) else name
             for name, one in zip(names, kept, strict=True)
         ]
-    return names
+    alone = len(set(base)) == 1 and not kept[0].label and all(name != base[0] for name in names)
+    return [name.removeprefix(f"{base[0]}, ") for name in names] if alone else names
 
 
 def _are_sets(texts: Mapping[str, str | None]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 
@@ -57,12 +58,25 @@ def load_imported(directory: Path, name: str = "") -> CampaignResult:
 
 
 def load_sets(directory: Path) -> list[CampaignResult]:
-    """The sets that were imported into a directory, each as a result of its own; of a single one `load_imported`."""
+    """The sets that were imported into a directory, each as a result of its own; of a single one `load_imported`. Each
+    was made on the first day that its files tell.
+    """
     with closing(Imported.open(directory)) as store:
         found, imports = imported_map(_labelled(store)), store.imports()
-        if len(found.series) > 1:
-            return [_result(imports, found.of_set(name), found.readings[name]) for name in found.series]
-    return [load_imported(directory)]
+    sets = [load_imported(directory)]
+    if len(found.series) > 1:
+        sets = [_result(imports, found.of_set(name), found.readings[name]) for name in found.series]
+        sets = [replace(one, name=f"{directory.resolve().name}, {one.name}") for one in sets]
+    return [replace(one, created_at=_made(found.readings[name])) for one, name in zip(sets, found.series, strict=True)]
+
+
+def _made(readings: Sequence[Labelled]) -> float:
+    """The first day that they tell, in seconds since 1970; 0 where none does."""
+    found = []
+    for one in readings:
+        with suppress(ValueError):
+            found.append(datetime.fromisoformat(f"{one.reading.details.get('measured')}T00:00Z").timestamp())
+    return min(found, default=0.0)
 
 
 def _result(

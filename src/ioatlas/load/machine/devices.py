@@ -239,7 +239,7 @@ def below(device: BlockDevice) -> list[BlockDevice]:
 
 def above(device: BlockDevice) -> list[BlockDevice]:
     """Every device that rests on this one: partitions, holders, loop devices of it."""
-    return _closure(device, _directly_above)
+    return _closure(device, lambda one: [*one.partitions(), *one.holders(), *loops_on(one)])
 
 
 def directly_below(device: BlockDevice) -> list[BlockDevice]:
@@ -249,10 +249,6 @@ def directly_below(device: BlockDevice) -> list[BlockDevice]:
     backing = device.loop_backing_file
     behind = BlockDevice.of_path(backing) if backing and not device.is_partition else None
     return found + ([behind] if behind is not None else [])
-
-
-def _directly_above(device: BlockDevice) -> list[BlockDevice]:
-    return [*device.partitions(), *device.holders(), *loops_on(device)]
 
 
 def _closure(start: BlockDevice, step: Callable[[BlockDevice], list[BlockDevice]]) -> list[BlockDevice]:

@@ -146,10 +146,6 @@ def stop(directory: Path) -> bool:
     return True
 
 
-def _command(words: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "ioatlas", *words]
-
-
 def _process(words: Sequence[str]) -> dict[str, Any]:
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    return {"args": _command(words), "stdin": subprocess.DEVNULL, "env": environment}
+    return {"args": [sys.executable, "-m", "ioatlas", *words], "stdin": subprocess.DEVNULL, "env": environment}

@@ -251,11 +251,9 @@ def _told_of(name: str, result: CampaignResult, rows: Iterable[Mapping[str, Valu
 
 
 def _imported(result: CampaignResult, redactor: Redactor) -> CampaignResult:
-    """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out.
-    When they were measured is not known.
-    """
+    """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out."""
     estimates = (replace(e, notes=tuple(redactor.text(note) for note in e.notes)) for e in result.estimates)
-    return replace(result, name=redactor.text(result.name), estimates=tuple(estimates), settings={}, created_at=0.0)
+    return replace(result, name=redactor.text(result.name), estimates=tuple(estimates), settings={})
 
 
 def _line(result: CampaignResult, name: str) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 from operator import mul
 from typing import Any
@@ -27,6 +29,11 @@ SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""
 SCAN_LIMIT = 512 << 20
 _MOST_TOLD = 4
+_DATE_FORMS = ("%a %b %d %H:%M:%S %Y", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S")
+_DATES = re.compile(
+    r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4}\b"
+    r"|\b(?:\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{4})[ T]\d\d:\d\d:\d\d"
+)
 _TOO_SMALL = "{} printed as 0: less than the tool has digits for"
 _PASTED_LIMIT = 1 << 20
 """Characters of a text that is searched for results with a margin."""
@@ -102,10 +109,21 @@ def _search_on(source: Source) -> list[Format]:
 def read_source(source: Source) -> Iterator[ImportedReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
     with noted() as no_figures:
-        yield from map(_finished, _whole_jobs(_readings(source)))
+        day = _day_in(source.head(4 << 10).decode("latin-1"))
+        yield from (_finished(one, {"measured": day} if day else {}) for one in _whole_jobs(_readings(source)))
     if no_figures:
         told = ", ".join(list(dict.fromkeys(no_figures))[:_MOST_TOLD])
         source.problem(0, f"not taken as figures ({len(no_figures)}): {told}; not a number, without bound, or negative")
+
+
+def _day_in(text: str) -> str | None:
+    """The first day with a time of day in a text, as tools write when they began."""
+    match = _DATES.search(text)
+    found = " ".join(match[0].replace("T", " ").split()) if match else ""
+    for form in _DATE_FORMS if found else ():
+        with suppress(ValueError):
+            return datetime.strptime(found, form).date().isoformat()  # noqa: DTZ007 - the zone is not told
+    return None
 
 
 def _whole_jobs(readings: Iterable[ImportedReading]) -> Iterator[ImportedReading]:
@@ -164,9 +182,11 @@ _DIRECT = {
 """What a tool's command line or its list of settings says where it passes the client's page cache by."""
 
 
-def _finished(reading: ImportedReading) -> ImportedReading:
-    """A reading with what its tool's units mean, and whether the page cache was passed by where that follows."""
-    added: dict[str, Any] = {"units": _UNITS[reading.tool]} if reading.tool in _UNITS else {}
+def _finished(reading: ImportedReading, told: Mapping[str, Any]) -> ImportedReading:
+    """A reading with what its file told, what its tool's units mean, and whether the page cache was passed by where
+    that follows.
+    """
+    added = {**told, "units": _UNITS[reading.tool]} if reading.tool in _UNITS else dict(told)
     if reading.details.get("direct") is None and (direct := _direct(reading)) is not None:
         added["direct"] = direct
     reading = replace(reading, details={**reading.details, **added}) if added else reading

@@ -96,6 +96,9 @@
   ];
 
   const { read, write, read_4k, write_4k } = results;
+  const both = (other) => read.filter((value, i) => value && other[i]).length;
+  /** What the chart shows first: small reads, where about as many results have them as have writes. */
+  const up = 2 * both(read_4k) < both(write) ? "write" : "read_4k";
   known.set("", read.map((_, i) => line(i, { read: read[i], write: write[i], read_4k: read_4k[i], write_4k: write_4k[i] }, "")));
   let texts;
 
@@ -186,7 +189,7 @@
     const [first, second, target, trust, when] = ["td", "td", "td", "td", "td"].map((name) => element(name));
     first.append(tick);
     second.append(link);
-    target.textContent = results.target[i];
+    target.textContent = results.target[i] === results.title[i] ? "" : results.target[i];
     trust.append(element("span", results.trust[i], results.trust[i]));
     trust.className = "place";
     trust.dataset.name = "Trust";
@@ -234,7 +237,7 @@
     const axes = [...numbers.map(([name, text, format]) => ({ name, text, format, less: LESS.has(name), of: (one) => one.found[name] })), ...FACTS];
     chart(found, axes.filter(({ name }) => results[name]?.some(Boolean) ?? true), [
       FACTS[1] && !load ? FACTS[1].name : load ? "p99" : "read",
-      load ? (Number(load.match(/\d+/)[0]) < 65_536 ? "iops" : "bw") : "read_4k",
+      load ? (Number(load.match(/\d+/)[0]) < 65_536 ? "iops" : "bw") : up,
     ]);
     const most = (name) => Math.max(...found.map((one) => (one.doubted ? 0 : (one.found[name] ?? 0))));
     const plain = element("th");
