@@ -170,6 +170,7 @@ class Summary:
 
     doubts:     worst first. next_step: what the reader can do now.
     bottlenecks: most frequent first, 'undetermined' last; of measured values.
+    sizes:      bytes of the target that its measured cells went over, from the least to the most.
     """
 
     name: str
@@ -188,6 +189,7 @@ class Summary:
     bottlenecks: tuple[Count, ...]
     next_step: tuple[Advice, ...]
     beside: tuple[Beside, ...] = ()
+    sizes: tuple[int, ...] = ()
 
     @property
     def trust_text(self) -> str:

@@ -21,7 +21,7 @@ from ioatlas.report.small_map import WRITTEN
 
 
 def title_of(summary: Summary) -> str:
-    """'disk · quick · 24 cells · 52 s'"""
+    """'disk · quick · 24 cells over 256 MiB · 52 s'"""
     cells = f"{plural(summary.n_cells, 'cell')}"
     if summary.n_estimated:
         cells = (
@@ -31,6 +31,8 @@ def title_of(summary: Summary) -> str:
         cells += " imported"
     elif summary.n_measured < summary.n_cells:
         cells = f"{summary.n_measured:,} of {plural(summary.n_cells, 'cell')}"
+    if summary.sizes:
+        cells += f" over {' to '.join(map(format_size, dict.fromkeys((summary.sizes[0], summary.sizes[-1]))))}"
     parts = [summary.name, summary.profile, cells]
     parts += [format_duration(summary.seconds)] if summary.seconds else []
     parts += [] if summary.complete else ["not finished"]

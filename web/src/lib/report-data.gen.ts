@@ -97,6 +97,7 @@ export interface SummaryData {
   complete: boolean;
   trust: Trust;
   bottlenecks: Count[];
+  sizes: number[];
 }
 /**
  * One reason why the badge is not good. rows: of `Cells`, its evidence.

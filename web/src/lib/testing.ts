@@ -67,6 +67,7 @@ export function smallReport(): ReportData {
       headlines: [],
       small: [],
       beside: [],
+      sizes: [],
       bottlenecks: [],
       next_step: "",
     },

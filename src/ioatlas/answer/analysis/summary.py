@@ -90,6 +90,7 @@ def summarise(result: CampaignResult) -> Summary:
         bottlenecks=bottlenecks,
         next_step=tuple(_next_step(doubts, headlines, bottlenecks, result)),
         beside=tuple(_beside(result, namer)),
+        sizes=tuple(sorted({e.cell.size_bytes for e in estimates if e.kind == "measured" and not e.cell.trace} - {0})),
     )
 
 
