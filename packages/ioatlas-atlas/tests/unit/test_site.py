@@ -97,6 +97,11 @@ def test_each_imported_set_is_a_result_and_raw_results_are_imported_first(tmp_pa
     for source in (packed_tree, packed_tree.parent):
         lines = site.write_site(tmp_path / f"of {source.name}", [source], **how).results
         assert [line["read_4k"] for line in lines] == [2000.0, 1000.0]
+    bundle_file(packed_tree.parent, packed("rounds").data())
+    told = "tree.zip: an archive beside results; name it too, and it is shown"
+    for sources in ([], [packed_tree]):
+        both = site.write_site(tmp_path / f"both{len(sources)}", [packed_tree.parent, *sources], **how)
+        assert (len(both.results), both.left_out) == ((3, []) if sources else (1, [told]))
     (tmp_path / "notes.md").write_text("nothing")
     with pytest.raises(UsageError, match="no known result format"):
         site.write_site(tmp_path / "other", [tmp_path / "notes.md"], **how)

@@ -62,6 +62,7 @@ SUMMARY = meanings(_TEMPLATES / "summary.txt")
 """Columns of the summary: a line for each result."""
 CELLS = {"load": Meaning("")} | meanings(_TEMPLATES / "cells.txt") | MEANINGS
 """Columns of all values: a line for each cell and direction of each result. load: names the file that it stands in."""
+_ARCHIVES = frozenset(words(".zip .tar .tgz .gz .xz .bz2"))
 _ID = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -102,7 +103,7 @@ def write_site(
         written(folder, "name a folder that can be written", "the site"),
         tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place,
     ):
-        found = _sources(sources, Path(place))
+        found = _sources(sources, Path(place), site.left_out)
         parted = Parted(CELLS, "load", Path(place)) if can() else None
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -126,10 +127,12 @@ def write_site(
     return site
 
 
-def _sources(sources: Sequence[Path], place: Path) -> list[Path]:
+def _sources(sources: Sequence[Path], place: Path, left_out: list[str]) -> list[Path]:
     """Campaigns, imports and bundles, none twice, in the order of their names: never of their times. What holds none,
-    such as an archive of other tools' results, is imported into a folder of `place`.
+    such as an archive of other tools' results, is imported into a folder of `place`. Other archives of a folder that
+    holds some join `left_out`: they need not be results at all.
     """
+    named = {path.resolve() for path in sources}
     found: dict[Path, Path] = {}
     for path in sources:
         # An atlas names its bundles by their digest alone.
@@ -140,6 +143,10 @@ def _sources(sources: Sequence[Path], place: Path) -> list[Path]:
             said = call(["import", "-o", str(inside[0]), "--", str(path)])
             if said.status not in (0, PartialResultError.exit_code):
                 raise UsageError(f"nothing to show: {said.text.strip().removeprefix('ioatlas: ')}")
+        elif path.is_dir() and not there:
+            archives = (one for one in sorted(path.iterdir()) if one.suffix in _ARCHIVES and one.resolve() not in named)
+            what = "an archive beside results; name it too, and it is shown"
+            left_out += [f"{one.name}: {what}" for one in archives if not one.name.endswith(BUNDLE_ENDING)]
         found |= {one.resolve(): one for one in inside}
     return sorted(found.values(), key=lambda one: (one.name, str(one.resolve())))
 
