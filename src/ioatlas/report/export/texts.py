@@ -82,22 +82,23 @@ def conditions(result: CampaignResult) -> str:
     """'disk: blocks of 4 KiB, 1 MiB; 1, 4, 16 jobs; psync, direct; 2 runs of 1.5 s each; median 95% interval
     ±9%; 22 Nov 2026.'
     """
-    return f"{subject(result)}: {'; '.join(_parts(result))}."
+    return f"{subject(result)}: {'; '.join([*_of_load(result), *_of_readings(result)])}."
 
 
-def _parts(result: CampaignResult) -> Iterator[str]:
+def _of_load(result: CampaignResult) -> Iterator[str]:
+    """What was asked of the targets."""
     cells = [e.cell for e in result.estimates] or [u.cell for u in result.unmeasured]
     for name, before, noun in _NAMED:
-        values = _values(cells, name)
-        if values:
-            text = _span(name, values)
-            yield " ".join(filter(None, [before, text, ("job" if values == [1] else "jobs") if noun else ""]))
+        if values := _values(cells, name):
+            yield " ".join(filter(None, [before, _span(name, values), noun and ("job" if values == [1] else "jobs")]))
     engines = dict.fromkeys(str(v) for v in [*_values(cells, "ioengine"), *(t.ioengine for t in result.targets)] if v)
-    how = [" or ".join(engines)] if engines else []
-    direct = _values(cells, "direct")
-    how += ["direct" if direct[0] else "buffered"] if len(direct) == 1 else []
-    if how:
+    direct = ["direct" if value else "buffered" for value in _values(cells, "direct")]
+    if how := [*filter(None, [" or ".join(engines)]), *(direct if len(direct) == 1 else [])]:
         yield ", ".join(how)
+
+
+def _of_readings(result: CampaignResult) -> Iterator[str]:
+    """How often, how sure, by whom and when."""
     measured = [e for e in result.estimates if e.kind == "measured" and e.n_visits]
     if measured:
         visits = sorted(e.n_visits for e in measured)
