@@ -64,6 +64,17 @@ def test_who_does_not_end_its_headers_is_let_go(server, monkeypatch, said):
     assert closed(connect(said)).count(b"200 OK") == said.count(WHOLE)
 
 
+ENDS = ["Content-Length: 5\r\nContent-Length: 6", "Content-Length: +5", "Content-Length: 0x5", "X: y\r\nHost: other"]
+ENDS += [f"Transfer-Encoding{how}" for how in (": xchunked", " : chunked", ": chunked\r\nTransfer-Encoding: identity")]
+
+
+@pytest.mark.parametrize("head", [*ENDS, "Transfer-Encoding: chunked\r\n\r\n-1"])
+def test_what_a_proxy_could_take_for_another_end_is_refused_with_all_behind_it(server, head):
+    read = closed(server[0](b"POST / HTTP/1.1\r\nHost: atlas\r\n" + head.encode() + b"\r\n\r\n0\r\n\r\n" + WHOLE))
+    assert read.count(b"HTTP/1.1 ") == 1
+    assert read.startswith((b"HTTP/1.1 400", b"HTTP/1.1 501"))
+
+
 def test_more_bytes_of_a_header_buy_no_time(server, monkeypatch):
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     link = server[0](HALF)
