@@ -19,7 +19,7 @@ from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.records import DOUBTED, Product, Reply, Result
 
-NOT_REPRODUCED = "reproduced by no other account"
+NOT_REPRODUCED = "not reproduced"
 MOST_FACTS, MOST_VALUES = 200, 12
 ANSWERS = ("pass", "fail", "undecided")
 
@@ -57,7 +57,7 @@ def badge_of(result: Result | Mapping[str, Any]) -> Badge:
 
 def few_words(one: Result) -> str:
     """Of the same what a small picture has room for; likeness only where others contradict it."""
-    again = f"reproduced by {one.reproduced}" if one.reproduced else "not reproduced"
+    again = f"reproduced by {one.reproduced}" if one.reproduced else NOT_REPRODUCED
     doubted = ["some loads doubted"] if any(check["name"] == DOUBTED for check in one.checks) else []
     return " · ".join((badge_of(one).parts[0], one.identity.removeprefix("product "), *doubted, again))
 
