@@ -29,7 +29,7 @@ LOGS = {
 
 
 def flush(directory: Path, name: str, load: tuple[str, ...], seconds: float, *, grows: bool) -> tuple[float, float]:
-    """Mean and p99 of a write with its flush, in ms."""
+    """Mean and p99 of a write with its flush, in ms; of a log, whose write the page cache takes, p99 of the flush."""
     place = directory / name.replace(" ", "").replace(",", "")
     if grows:
         place.unlink(missing_ok=True)
@@ -46,7 +46,8 @@ def flush(directory: Path, name: str, load: tuple[str, ...], seconds: float, *, 
     ).stdout
     job = json.loads(told[told.index("{") :])["jobs"][0]
     write, sync = job["write"]["clat_ns"], job["sync"]["lat_ns"]
-    return (write["mean"] + sync["mean"]) / 1e6, sync["percentile"]["99.000000"] / 1e6
+    p99 = sync["percentile"]["99.000000"] + (0 if grows else write["percentile"]["99.000000"])
+    return (write["mean"] + sync["mean"]) / 1e6, p99 / 1e6
 
 
 def spread(values: list[float]) -> str:
@@ -81,7 +82,7 @@ def main() -> None:
         except (subprocess.CalledProcessError, OSError) as error:
             print(f"{name}: {error} {getattr(error, 'stderr', '')}", file=sys.stderr, flush=True)
             continue
-        base = [statistics.median(base[at] for base, _ in rounds) for at in (0, 1)]
+        base = [statistics.median(plain[at] for plain, _ in rounds) for at in (0, 1)]
         again += [abs(math.log(a[0][1] / b[0][1])) for a, b in itertools.pairwise(rounds)]
         for at, log in enumerate(LOGS):
             ratios = [statistics.median(logs[at][what] for _, logs in rounds) / base[what] for what in (0, 1)]

@@ -99,13 +99,13 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
     places = {one.name: one for one in journal.targets()}
     for fit in () if how.as_json else fits:
         click.echo(sentence_of(fit.finding))
+        for n, (_, one) in enumerate(fit.judged, 1):
+            click.echo("\n".join(fold(sentence_of(requirement(one, fit.use, n, fit.target)), "  ")))
         place = places[fit.target]
-        run = f"To measure what is open: ioatlas fit {quote(place.location)} --for {quote(fit.use.name)}"
-        if place.kind in ("file", "uri"):
-            run += f" --overwrite {quote(f'{place.location} {place.size_bytes}')}"
-        told = (sentence_of(requirement(one, fit.use, n, fit.target)) for n, (_, one) in enumerate(fit.judged, 1))
-        for text in (*told, *([run] if fit.open else [])):
-            click.echo("\n".join(fold(text, "  ")))
+        typed = f" --overwrite {quote(f'{place.location} {place.size_bytes}')}" if place.kind in ("file", "uri") else ""
+        if fit.open:  # in one line, to be pasted
+            where, use = quote(place.location), quote(fit.use.name)
+            click.echo(f"To measure what is open: ioatlas fit {where} --for {use}{typed}")
     total, doubts = Answer.of_all([one.answer for one in fits]).value, told_below(result)
     for text in () if how.as_json else doubts:
         click.echo("\n".join(fold(text, "")))

@@ -235,12 +235,14 @@ def _by_law(
         if told is None or not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
             return Judged(asked, Answer.UNDECIDED)
         value, *ends = (each or 0.0 for each in (told.iops, told.iops_low, told.iops_high))
+        around = [measured(each, laws[cell.target]) for each in less + more]
         if less and more:
-            around = [measured(each, laws[cell.target]) for each in less + more]
             least, top = min(each.iops_low or 0.0 for each in around), max(each.iops_high or 0.0 for each in around)
             value, *ends = (min(max(end, least), top) for end in (value, *ends))
         unsure = 1 + (ends[1] - ends[0] > 2 * MOST_FORETOLD * value)  # such a law is wrong more often: twice as far
         sure = [value * (end / value) ** unsure for end in ends]
+        if less and not more:  # nobody saw what more in flight gains
+            ends[1] = sure[1] = max(sure[1], (around[0].iops_high or 0.0) * flight / less[0].outstanding)
         wanted = _wanted(asked, one, way) if one == load or one.loop == "open" else math.inf
         shares.append([wanted / end if end else math.inf for end in (sure[0], ends[0], value)])
         if one == load:
