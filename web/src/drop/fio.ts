@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fio's JSON (json and json+, fio 2.0.14 to 3.4x) as readings: the figures that `ioatlas import` reads (src/ioatlas/load/fio).
+import { groups } from "../lib/groups";
+
 type Json = Record<string, unknown>;
 
 /** Latencies of one kind in nanoseconds; NaN is unknown. */
@@ -25,6 +27,8 @@ export interface Reading {
   latency: Latency | null;
   buffered: boolean;
   notes: string[];
+  /** Alike of the processes of one job that each tell their own figures: `numjobs` without `group_reporting`. */
+  share: string;
   /** The figures cannot all be right, or the run failed: they rank nowhere. */
   doubted: boolean;
 }
@@ -45,7 +49,7 @@ export function readFio(file: string, text: string): Reading[] {
   const outputs = withoutInterim(documents(text).flatMap((value) => fioOutputs(value)));
   if (outputs.length === 0)
     throw new Error("no output of fio. Write it with `fio --output-format=json --output=FILE`.");
-  const found = outputs.flatMap((output) => ofOutput(file, output));
+  const found = outputs.flatMap((output) => wholeJobs(ofOutput(file, output)));
   if (found.length === 0) throw new Error(FAILED);
   return found;
 }
@@ -128,12 +132,35 @@ function ofOutput(file: string, output: Json): Reading[] {
         bw: rateOf(part, inKib),
         ...latencies(lat, clat),
         buffered: /^(|0|false|no)$/.test(told.direct ?? ""),
-        notes: clones > 1 ? [`one of ${clones} entries of this job: the figures are this entry's share`] : [],
+        share: clones > 1 && clones === number(told.numjobs) ? key(job) + direction : "",
+        notes:
+          clones > 1 && clones !== number(told.numjobs)
+            ? [`one of ${clones} entries of this job: the figures are this entry's share`]
+            : [],
         doubted: false,
       };
       const doubts = doubtsOf(reading, errors, clones > 1);
       return { ...reading, notes: [file, ...reading.notes, ...doubts], doubted: doubts.length > 0 };
     });
+  });
+}
+
+/** Processes of one job ran at once: rates are sums, a mean is that of all I/Os, and p99 the highest. */
+function wholeJobs(readings: Reading[]): Reading[] {
+  const shares = [...groups(readings, (one) => one.share || one).values()];
+  return shares.map((parts) => {
+    const first = parts[0] as Reading;
+    if (parts.length === 1) return first;
+    const sum = (of: (one: Reading) => number) => parts.reduce((all, one) => all + of(one), 0);
+    const iops = sum((one) => one.iops);
+    const mean = sum((one) => one.iops * one.mean) / iops;
+    const p99 = Math.max(...parts.map((one) => one.p99));
+    const notes = [
+      ...new Set(parts.flatMap((one) => one.notes)),
+      `${parts.length} processes together, the highest p99`,
+    ];
+    const doubted = parts.some((one) => one.doubted);
+    return { ...first, iops, bw: sum((one) => one.bw), mean, p99, latency: null, notes, doubted };
   });
 }
 
