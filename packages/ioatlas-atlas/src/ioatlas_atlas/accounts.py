@@ -46,8 +46,13 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:100]
 
 
-def new_account(database: Database, name: str, kind: AccountKind = AccountKind.MEMBER, vendor: str = "") -> Account:
-    """A new account. Raises UsageError for a name that is taken or none, and for a vendor's account without vendor."""
+def new_account(
+    database: Database, name: str, kind: AccountKind = AccountKind.MEMBER, vendor: str = "", *, by: str = ""
+) -> Account:
+    """A new account. Raises UsageError for a name that is taken or none, and for a vendor's account without vendor.
+
+    by: id of who makes it; '' for the operator.
+    """
     if not _NAME.fullmatch(name):
         raise UsageError(
             "an account's name has 3 to 40 small letters, digits, dots and hyphens", where=name[:60], remedy="another"
@@ -60,7 +65,7 @@ def new_account(database: Database, name: str, kind: AccountKind = AccountKind.M
         if link.execute(sa.select(account.c.id).where(account.c.name == name)).first():
             raise UsageError("there is such an account already", where=name, remedy="choose another name")
         link.execute(sa.insert(account).values(**vars(made)))
-        audit.note(link, "", "account made", name, kind=kind, vendor=made.vendor)
+        audit.note(link, by, "account made", name, kind=kind, vendor=made.vendor)
     return made
 
 
@@ -82,6 +87,7 @@ def new_token(
     label: str = "",
     seconds: float | None = None,
     made_with: str = "",
+    by: str = "",
 ) -> str:
     """The token, which nobody can read again. seconds: how long it is good; None without end.
 
@@ -112,7 +118,7 @@ def new_token(
                 made_with=made_with or None,
             )
         )
-        audit.note(link, "", "token made", number, account=of.name, scopes=list(wanted))
+        audit.note(link, by, "token made", number, account=of.name, scopes=list(wanted))
     return f"{PREFIX}_{number}_{secret}"
 
 

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ioatlas.model.errors import RefusedError, UsageError
-from ioatlas_atlas import audit, changes, queries
+from ioatlas_atlas import accounts, audit, changes, queries
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import DECIDED, Decision
 from ioatlas_atlas.pages import Pages
@@ -32,18 +32,20 @@ class Moderation:
     def routes(self) -> list[BaseRoute]:
         return [
             Route("/moderate", self.decisions),
+            Route("/moderate/account", taken(self.pages.origin, self.account), methods=["POST"]),
             Route("/moderate/{id}", self.one),
             Route("/note", taken(self.pages.origin, self.note), methods=["POST"]),
             Route("/moderate/{id}", taken(self.pages.origin, self.decide), methods=["POST"]),
         ]
 
-    def decisions(self, request: Request) -> Response:
-        """The newest ones."""
+    def decisions(self, request: Request, token: str = "") -> Response:
+        """The newest ones. token: of an account that was just made."""
         self._moderator(request)
         return self.pages.page(
             "moderate",
             decisions=audit.entries(self.pages.database, MOST_DECISIONS, begins=DECIDED),
             notes=self._notes(),
+            token=token,
         )
 
     def note(self, request: Request, form: Form) -> Response:
@@ -56,6 +58,12 @@ class Moderation:
         with self.pages.database.writing() as link:
             audit.note(link, of, NOTED, form.get("about", "")[:20], text=text)
         return self.pages.fault(200, "Thank you. The moderators of this atlas read it.")
+
+    def account(self, request: Request, form: Form) -> Response:
+        """For who asked for one. Its token is shown once, and the moderator passes it on."""
+        by = self._moderator(request).account_id
+        made = accounts.new_account(self.pages.database, form.get("name", "").strip(), by=by)
+        return self.decisions(request, accounts.new_token(self.pages.database, made, by=by))
 
     def one(self, request: Request, fault: str = "") -> Response:
         """One result: why it is doubted, what happened to it, and the form."""

@@ -3,6 +3,7 @@
 
 import io
 import json
+import re
 import urllib.parse
 import urllib.request
 from urllib.error import HTTPError
@@ -13,7 +14,7 @@ from made import OLD_BUNDLE, bundle_of_today, found, put
 from tests.command_line import call
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas_atlas import accounts, queries, reproductions, tables
+from ioatlas_atlas import accounts, audit, queries, reproductions, tables
 from ioatlas_atlas.records import AccountKind
 
 
@@ -35,7 +36,7 @@ def send(url, token, **more):
 
 
 def test_a_lab_group_of_five_shares_what_is_private_and_one_publishes(service, database):
-    """Without a provider: they ask on the page, the operator makes their accounts, a token to read goes round."""
+    """Without a provider: they ask on the page, a moderator makes their accounts there, a token to read goes round."""
     url, _ = service
     place = ("--database", str(database.engine.url))
     names = ["ada", "ben", "cem", "dua", "eli"]
@@ -47,8 +48,12 @@ def test_a_lab_group_of_five_shares_what_is_private_and_one_publishes(service, d
     asked = ask(f"{url}/moderate", moderator)[1]
     assert [name for name in names if f"an account for {name} of lab 5" in asked] == names
 
-    assert [call("serve", "account", name, *place).returncode for name in names] == [0] * 5
-    tokens = {name: call("serve", "token", name, *place).stdout.strip() for name in names}
+    made = f"{url}/moderate/account"
+    shown = [ask(made, moderator, f"name={name}".encode(), Origin=url)[1] for name in names]
+    tokens = {name: re.search(r"ioa_[\w-]+", page)[0] for name, page in zip(names, shown, strict=True)}
+    assert [ask(made, who, b"name=eve", Origin=url)[0] for who in ("", tokens["ada"], moderator)] == [401, 403, 200]
+    assert ask(made, moderator, b"name=eve", Origin=url)[0] == 400
+    assert {one.account for one in audit.entries(database, begins="account made")} == {"", "mia"}
     status, sent = send(url, tokens["ada"], private="true")
     assert (status, sent["state"]) == (201, "private")
     result = f"{url}/api/v1/results/{sent['id']}"
