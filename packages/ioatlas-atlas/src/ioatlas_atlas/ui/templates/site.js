@@ -48,6 +48,11 @@
   }
 
   const { columns: results, loads } = await unpacked(window.ioatlasSummary);
+  // Sets of one import begin with its name, which tells none apart.
+  const first = `${results.title[0].split(", ")[0]}, `;
+  if (results.title.every((title, i) => title.startsWith(first) && !results.size_bytes[i] && !results.protocol[i])) {
+    results.title = results.title.map((title) => title.slice(first.length));
+  }
   const PAGE = 100;
   const form = document.querySelector("form");
   const head = document.querySelector("thead tr");
