@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.studies.claims import Checked, Ratio
 from bench.studies.study import FigureAsked, Study
+from ioatlas import api
 from ioatlas.model.errors import UsageError
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
@@ -173,29 +174,15 @@ def draw(study: Study, directory: Path, result: CampaignResult, place: Path) -> 
 def _draw(asked: FigureAsked, directory: Path, result: CampaignResult, place: Path, suffix: str) -> Sequence[Path]:
     out = place / f"{asked.name}.{suffix}"
     if asked.kind == "bars":
-        return _bars(asked, directory, out)
-    if asked.kind == "series":
-        from ioatlas.report.export.own import own_drawing
+        from ioatlas.answer.results import panels
+        from ioatlas.answer.results.only import parse_filter
+        from ioatlas.answer.results.sides import align, read_sides
         from ioatlas.report.export.to_panels import write_drawing
 
-        return write_drawing(own_drawing(replace(result, name=asked.title or result.name)), out)
-    from ioatlas.model.quantities import quantity
-    from ioatlas.report.export.grid import lay_out
-    from ioatlas.report.export.to_figure import write_figures
-
-    layout = lay_out(result, x=asked.x, y=asked.y, tiles=asked.tiles)
-    shown = quantity(asked.quantity)
-    style = asked.kind
+        aligned = align(read_sides([directory], asked.quantity, by_target=True))
+        drawing = panels.bars(aligned, asked.quantity, where=parse_filter(asked.where), title=asked.title)
+        return write_drawing(drawing, out)
     named = replace(result, name=asked.title or result.name)
-    return write_figures(named, layout, shown, out, suffix, style=style)  # type: ignore[arg-type]
-
-
-def _bars(asked: FigureAsked, directory: Path, out: Path) -> Sequence[Path]:
-    from ioatlas.answer.results import panels
-    from ioatlas.answer.results.only import parse_filter
-    from ioatlas.answer.results.sides import align, read_sides
-    from ioatlas.report.export.to_panels import write_drawing
-
-    aligned = align(read_sides([directory], asked.quantity, by_target=True))
-    drawing = panels.bars(aligned, asked.quantity, where=parse_filter(asked.where), title=asked.title)
-    return write_drawing(drawing, out)
+    if asked.kind == "series":
+        return api.export(named, out, style="charts")
+    return api.export(named, out, asked.quantity, style=asked.kind, x=asked.x, y=asked.y, tiles=",".join(asked.tiles))

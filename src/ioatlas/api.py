@@ -10,34 +10,32 @@ bytes and I/Os per second, latencies in nanoseconds. All raise IoAtlasError, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.answer.results.comparison import compare_sides as compare
-from ioatlas.measure.campaign import load_result as load
-from ioatlas.measure.campaign import open_plan, run, start
+from ioatlas.answer.results.only import only, parse_filter
 from ioatlas.measure.procedures.options import CAMPAIGN
-from ioatlas.measure.run.plan import Plan
+from ioatlas.measure.procedures.registry import load_result
 from ioatlas.model.errors import UsageError, written
 from ioatlas.model.outcomes import Emit
-from ioatlas.model.quantities import quantity as quantity_named
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline
-from ioatlas.report.export.grid import lay_out
-from ioatlas.report.export.own import has_own, own_drawing
-from ioatlas.report.export.to_figure import write_figures
-from ioatlas.report.export.to_json import write_json
-from ioatlas.report.export.to_panels import write_drawing
-from ioatlas.report.page import write_report
-from ioatlas.report.table import write_csv
 
-__all__ = ["compare", "export", "headlines", "load", "measure", "plan"]
-FORMATS = ("csv", "json", "html", "png", "svg", "pdf")
+if TYPE_CHECKING:
+    from ioatlas.measure.run.plan import Plan
+
+__all__ = ["compare", "export", "headlines", "load", "measure", "plan", "write"]
+TEXTS = ("csv", "json", "md", "bbcode")
+FORMATS = (*TEXTS, "html", "png", "svg", "pdf")
 
 
 def plan(text: str) -> Plan:
     """What the text of a campaign file asks for: its targets opened, its loads planned. Writes nothing."""
+    from ioatlas.measure.campaign import open_plan
+
     return open_plan(CAMPAIGN.read(text))
 
 
@@ -54,8 +52,15 @@ def measure(
     destroy: what must be typed before a target is written that may hold data. emit: is called with each event. Raises
     PartialResultError where it ended early: finished visits are kept, and `load` and `ioatlas resume` work.
     """
+    from ioatlas.measure.campaign import run, start
+
     run(start(asked, directory, destroy=destroy), emit=emit, stop_asked=stop_asked)
     return load(directory)
+
+
+def load(directory: Path, where: Sequence[str] = ()) -> CampaignResult:
+    """The result of the campaign in `directory`. where: only loads with these values, such as 'bs=4k,64k'."""
+    return only(load_result(directory), parse_filter(where))
 
 
 def headlines(result: CampaignResult) -> tuple[Headline, ...]:
@@ -63,21 +68,51 @@ def headlines(result: CampaignResult) -> tuple[Headline, ...]:
     return summarise(result).headlines
 
 
-def export(result: CampaignResult, path: Path, quantity: str = "bw") -> None:
-    """Write a result as the suffix of its file says: a table, all values, the report, or a figure.
+def write(result: CampaignResult, kind: str, out: TextIO) -> None:
+    """Write a result as a text: 'csv', 'json', or its answer as Markdown ('md') or BBCode, to paste it elsewhere."""
+    from ioatlas.report.export.to_json import write_json
+    from ioatlas.report.screen import pasted
+    from ioatlas.report.table import write_csv
 
-    quantity: what the map shows: 'bw', 'iops', 'lat_mean' or 'lat_p99'.
+    if kind in ("csv", "json"):
+        (write_csv if kind == "csv" else write_json)(result, out)
+    else:
+        out.write(pasted(result, kind))
+
+
+def export(
+    result: CampaignResult,
+    path: Path,
+    quantity: str = "",
+    *,
+    kind: str = "",
+    place: Path | None = None,
+    columns: int = 0,
+    **drawn: str,
+) -> Sequence[Path]:
+    """Write a result as the suffix of its file says: a text, the report, or a figure. Returns the files.
+
+    quantity: what the map shows: 'bw', 'iops', 'lat_mean' or 'lat_p99'. kind: in the place of the suffix. place: the
+    campaign's directory. columns, drawn: of figures, as of `write_figures`; a campaign that has charts of its own is
+    drawn as these where nothing is named, or by style='charts'.
     """
-    kind = path.suffix.lstrip(".").lower()
+    kind = kind or path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise UsageError(f"{path.name} names no format", where=str(path), remedy=f"end it in {', '.join(FORMATS)}")
     with written(path, "name another place"):
         if kind == "html":
-            write_report(result, path)
-        elif kind in ("csv", "json"):
+            from ioatlas.report.page import write_report
+
+            write_report(result, path, place=place)
+        elif kind in TEXTS:
             with path.open("w", encoding="utf-8", newline="") as out:
-                (write_csv if kind == "csv" else write_json)(result, out)
-        elif has_own(result):
-            write_drawing(own_drawing(result), path)
+                write(result, kind, out)
         else:
-            write_figures(result, lay_out(result), quantity_named(quantity), path, kind)  # type: ignore[arg-type]
+            from ioatlas.report.export.own import STYLES, has_own, own_drawing
+            from ioatlas.report.export.to_figure import write_figures
+            from ioatlas.report.export.to_panels import write_drawing
+
+            if drawn.get("style") in STYLES or (has_own(result) and not (quantity or drawn)):
+                return write_drawing(own_drawing(result), path, kind, columns)
+            return write_figures(result, path, kind, quantity=quantity or "bw", columns=columns, **drawn)  # type: ignore[arg-type]
+    return [path]

@@ -11,7 +11,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 
 from ioatlas.model.errors import IoAtlasError, UsageError, written
+from ioatlas.model.panel import WIDEST
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
+    from rich.text import Text
+
+    from ioatlas.model.result import CampaignResult
 
 
-WIDEST = 100
-"""Columns of an answer where there is no terminal, and at most where there is one."""
 WIDEST_PROSE = 120
 
 
@@ -72,17 +74,21 @@ def say_json(value: Any, *, line: bool = False) -> None:
     click.echo(json.dumps(value, separators=(",", ":")) if line else json.dumps(value, indent=2))
 
 
-def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = ()) -> Table:
-    """A table of texts without lines; the columns named in `left` begin at one place, the others end at one."""
-    from rich.table import Table
-    from rich.text import Text
+def show(result: CampaignResult, *, place: str, report: str) -> None:
+    """Print the first screen of a campaign."""
+    from ioatlas.report.screen import console_of, screen
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="left" if head in left else "right", no_wrap=head not in left)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    print_lines(screen(result, console := console_of(), place=place, report=report), console)
+
+
+def print_lines(lines: Sequence[Text], console: Console) -> None:
+    """On a terminal with its styles; elsewhere without the blanks that fill lines up."""
+    if console.is_terminal:
+        for line in lines:
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        return
+    for line in lines:
+        click.echo(line.plain.rstrip())
 
 
 Rows = Sequence[Sequence[Any]]

@@ -13,7 +13,7 @@ import click
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
-from ioatlas.cli._screen import console_of, show
+from ioatlas.cli._output import show
 from ioatlas.measure.campaign import load_result, run
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import FindingCode
@@ -151,7 +151,7 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
 def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     """The first screen, and the findings that stand below it."""
     report = directory / REPORT
-    show(result, console_of(), place=str(directory), report=str(report) if report.exists() else "")
+    show(result, place=str(directory), report=str(report) if report.exists() else "")
     for text in told_below(result, verbose=verbose):
         click.echo(paragraph(text))
 

@@ -19,14 +19,14 @@ from ioatlas.answer.product.readings import Workload, targets_of
 from ioatlas.answer.product.sheet_file import read_sheet_file
 from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._output import check_ending, say_json, says_what_does_not_fit, table_of, write_table
-from ioatlas.cli._screen import console_of, labelled, print_lines, rendered
-from ioatlas.measure.campaign import load_result
+from ioatlas.cli._output import check_ending, print_lines, say_json, says_what_does_not_fit, write_table
+from ioatlas.measure.procedures.registry import load_result
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent
 from ioatlas.report.export.texts import csv_text
 from ioatlas.report.export.to_panels import write_drawing
+from ioatlas.report.screen import console_of, labelled, rendered, table_of
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -24,16 +24,16 @@ from ioatlas.answer.product.sheet import Sheet
 from ioatlas.cli._arguments import CampaignDirectory
 from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._output import (
-    WIDEST,
     check_ending,
     folded,
+    print_lines,
     say,
     say_json,
     says_what_does_not_fit,
-    table_of,
     write_table,
 )
 from ioatlas.model.errors import GateError, UsageError, written
+from ioatlas.model.panel import WIDEST
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,7 +46,7 @@ def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: boo
     """The lines. verbose: every fact, the sources. width: columns of the terminal."""
     from rich.text import Text
 
-    from ioatlas.cli._screen import labelled
+    from ioatlas.report.screen import labelled
 
     lines = [Text(sheet.name, style="bold")]
 
@@ -231,7 +231,7 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
     if as_json:
         say_json(document(read, found))
         return
-    from ioatlas.cli._screen import console_of, print_lines
+    from ioatlas.report.screen import console_of
 
     console = console_of()
     width = min(console.width, WIDEST)
@@ -259,7 +259,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
     from ioatlas.answer.product.cost import Offer
     from ioatlas.answer.product.sheet_file import read_sheet_file
     from ioatlas.answer.product.table import columns, rows, table_document
-    from ioatlas.measure.campaign import load_result
+    from ioatlas.measure.procedures.registry import load_result
 
     if output is not None:
         check_ending(output)
@@ -285,7 +285,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
 
 def _print_table(head: list[str], body: list[list[str]]) -> None:
     """Folded into the width of the screen."""
-    from ioatlas.cli._screen import console_of, print_lines, rendered
+    from ioatlas.report.screen import console_of, rendered, table_of
 
     console = console_of()
     print_lines(rendered([table_of(head, body, left=head)], console.width), console)

@@ -13,7 +13,7 @@ import click
 from ioatlas.answer.results.library import REPORT, shown
 from ioatlas.cli._arguments import campaign_argument, units_option, where_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._output import says_what_does_not_fit, table_of
+from ioatlas.cli._output import print_lines, says_what_does_not_fit, show
 from ioatlas.model.errors import written
 from ioatlas.model.quantities import QUANTITIES, quantity
 from ioatlas.model.tree import is_tree
@@ -66,14 +66,11 @@ def command(
     as_json: bool,
 ) -> None:
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
-    from ioatlas.answer.results.only import only, parse_filter
-    from ioatlas.measure.procedures.registry import load_result
+    from ioatlas import api
 
-    result = only(load_result(directory), parse_filter(where))
+    result = api.load(directory, where)
     if as_json:
-        from ioatlas.report.export.to_json import write_json
-
-        write_json(result, sys.stdout)
+        api.write(result, "json", sys.stdout)
         return
     if png is not None:
         from ioatlas.report.export.to_card import write_card
@@ -82,21 +79,19 @@ def command(
             write_card(result, png)
         click.echo(png)
     if form is not None:
-        from ioatlas.cli._screen import pasted
-
-        click.echo(pasted(result, form), nl=False)
+        api.write(result, form, sys.stdout)
     if png or form:
         return
     from rich.text import Text
 
     from ioatlas.answer.analysis.summary import summarise
-    from ioatlas.cli._screen import console_of, print_lines, show, text_tables, title_lines
+    from ioatlas.report.screen import console_of, text_tables, title_lines
 
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
     if not asked:
         page = directory / REPORT
-        show(result, console_of(), place=shown(directory), report=str(page) if page.is_file() else "")
+        show(result, place=shown(directory), report=str(page) if page.is_file() else "")
         if not verbose:
             return
     console = console_of() if console_of().is_terminal else console_of(PIPE_WIDTH)
@@ -117,7 +112,7 @@ def command(
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
     """On a terminal as it is; elsewhere without the blanks that fill each line up."""
-    from ioatlas.cli._screen import print_lines, rendered
+    from ioatlas.report.screen import rendered
 
     if not console.is_terminal:
         print_lines(rendered(parts, console.width), console)
@@ -131,9 +126,9 @@ def _findings(result: CampaignResult, width: int) -> list[Text]:
     from rich.text import Text
 
     from ioatlas.answer.analysis.summary import summarise
-    from ioatlas.cli._screen import MOST_HEADLINES, labelled
     from ioatlas.report.findings import worded
     from ioatlas.report.numbers import value_of, where_of
+    from ioatlas.report.screen import MOST_HEADLINES, labelled
 
     told = [(one.label, f"{value_of(one)}, {where_of(one)}") for one in summarise(result).headlines[MOST_HEADLINES:]]
     told += [(one.title, one.sentence) for one in worded(result)]
@@ -159,8 +154,8 @@ def _map(result: CampaignResult, quantity: Quantity, x: str, y: str, console: Co
     """All of it, or the list of cells where there are no two axes."""
     from rich.text import Text
 
-    from ioatlas.cli._heatmap import draw
-    from ioatlas.cli._screen import style_of
+    from ioatlas.report.heatmap import draw
+    from ioatlas.report.screen import style_of
     from ioatlas.report.small_map import small_map
 
     found = small_map(result, quantity, x, y)
@@ -173,6 +168,7 @@ def _map(result: CampaignResult, quantity: Quantity, x: str, y: str, console: Co
 def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]:
     """Every cell and direction, one line each; columns that tell nothing, or do not fit, are left out."""
     from ioatlas.report.export.grid import axes_of, coordinates
+    from ioatlas.report.screen import table_of
     from ioatlas.report.table import entries
 
     def text(value: float | None, form: Callable[[float], str]) -> str:

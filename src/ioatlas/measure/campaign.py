@@ -25,8 +25,7 @@ from ioatlas.answer.results.library import check_not_opened, results_folder
 from ioatlas.load.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 from ioatlas.measure.procedures.options import CAMPAIGN, campaign_toml
-from ioatlas.measure.procedures.registry import load_result as load
-from ioatlas.measure.procedures.registry import procedure_of
+from ioatlas.measure.procedures.registry import load_result, procedure_of
 from ioatlas.measure.run.environment import sites_of, system_environment
 from ioatlas.measure.run.fleet import client_remarks, with_clients
 from ioatlas.measure.run.fleet import opened as opened_fleet
@@ -57,9 +56,9 @@ from ioatlas.target.sites import Sites
 if TYPE_CHECKING:
     from ioatlas.measure.run.environment import Environment
     from ioatlas.measure.run.live import Summary
-    from ioatlas.model.result import CampaignResult
 
 
+__all__ = ["default_directory", "load_result", "open_plan", "reopen", "run", "start"]
 OURS = frozenset(
     words(
         "journal.sqlite journal.sqlite-journal imported.sqlite campaign.toml testbed.toml report.html tune.json "
@@ -521,8 +520,3 @@ def _replace_plan(journal: Journal, procedure: Procedure, plan: Plan, remarks: I
             journal.add_remark(RemarkKind.LEFT_OUT, text)
     for text in remarks:
         emit(Event("remark", {"text": text}))
-
-
-def load_result(directory: Path) -> CampaignResult:
-    """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
-    return load(directory)

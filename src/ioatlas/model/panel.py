@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+WIDEST = 100
+"""Columns of an answer where there is no terminal, and at most where there is one."""
 Style = Literal["bars", "lines", "points"]
 """points: each series a place with its name beside it."""
 Scale = Literal["linear", "categories", "percentiles"]

@@ -174,10 +174,8 @@ def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], pa
 
     Raises UsageError as `write_report` does.
     """
-    results: dict[Path, CampaignResult] = {}
-    for side in found.sides:
-        if side.directory not in results:
-            results[side.directory] = load_result(place.parent if (place := side.directory).is_file() else place)
+    places = dict.fromkeys(side.directory for side in found.sides)
+    results = {one: load_result(one.parent if one.is_file() else one) for one in places}
     whole = joined_sides([results[side.directory] for side in found.sides], found)
     clean = redactor([target for result in results.values() for target in result.targets])
     names = [

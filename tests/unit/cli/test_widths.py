@@ -8,7 +8,6 @@ import pytest
 
 from ioatlas.answer.analysis.ceilings import Ceiling
 from ioatlas.answer.analysis.shakedown import Check
-from ioatlas.cli._heatmap import draw
 from ioatlas.cli._output import columns, folded, room, say, say_json
 from ioatlas.cli.probe import answer as facts
 from ioatlas.cli.shakedown import answer
@@ -18,6 +17,7 @@ from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.grid import Axis
+from ioatlas.report.heatmap import draw
 from ioatlas.report.small_map import SmallMap, Value, _value, unit_of
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.registry import load_result
 from ioatlas.model.estimate import Limit
 from ioatlas.model.quantities import quantity
 from ioatlas.model.result import CampaignResult
@@ -151,7 +151,7 @@ def drawn(nine, tmp_path_factory):
     @cache
     def made(style):
         place = tmp_path_factory.mktemp("drawn") / "a.svg"
-        (path,) = to_figure.write_figures(nine, lay_out(nine), quantity("bw"), place, "svg", style=style, log=True)
+        (path,) = to_figure.write_figures(nine, place, "svg", style=style, scale="log")
         return Path(path).read_text()
 
     return made

@@ -42,9 +42,7 @@ LATER = pytest.mark.long("report")
 )
 def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     result = campaign(SQUARE)
-    paths = write_figures(
-        result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / f"out.{kind}", kind, style=style
-    )
+    paths = write_figures(result, tmp_path / f"out.{kind}", kind, tiles="numjobs", style=style)
     assert len(paths) == (1 if (kind, style) == ("pdf", "map") else 2)  # a page for reads and one for writes
     for path in paths:
         data = path.read_bytes()
@@ -60,23 +58,18 @@ def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None: 
 def test_any_sweep_is_drawn(shape: str, tmp_path: Path) -> None:
     result = campaign(SHAPES[shape], name="cost $5 and $6 \\frac{x")
     for style in ("map", "lines"):
-        assert write_figures(
-            result, lay_out(result), quantity("lat_p99"), tmp_path / f"{style}.svg", "svg", style=style, log=True
-        )  # type: ignore[arg-type]
+        assert write_figures(result, tmp_path / f"{style}.svg", "svg", quantity="lat_p99", style=style, scale="log")
 
 
 def test_equal_results_give_equal_files(tmp_path: Path) -> None:
     for kind in SIGNATURES:
-        files = [
-            write_figures(campaign({}), lay_out(campaign({})), quantity("bw"), tmp_path / f"{n}.{kind}", kind)[0]
-            for n in "ab"
-        ]  # type: ignore[arg-type]
+        files = [write_figures(campaign({}), tmp_path / f"{n}.{kind}", kind)[0] for n in "ab"]  # type: ignore[arg-type]
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_svg_has_values_marks_and_conditions_and_is_called_by_its_target(tmp_path: Path) -> None:
     result = campaign(SQUARE)
-    text = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "map.svg", "svg")[0].read_text()
+    text = write_figures(result, tmp_path / "map.svg", "svg")[0].read_text()
     words = re.findall(r">([^<>]+)<", text)
     assert {"nas: throughput", "numjobs 16", "64 KiB", "no value", "~ estimated", "! not steady", "4.0~"} <= set(words)
     assert "a campaign" not in text
@@ -131,7 +124,7 @@ def test_an_interval_far_out_ends_in_an_arrow_with_its_end(tmp_path: Path) -> No
 def test_without_matplotlib_there_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(IoAtlasError, match="figures") as caught:
-        write_figures(campaign({}), lay_out(campaign({})), quantity("bw"), tmp_path / "a.png", "png")
+        write_figures(campaign({}), tmp_path / "a.png", "png")
     assert "html" in caught.value.remedy
 
 

@@ -191,11 +191,11 @@ def _answer(directory: Path, name: str, kept: bool) -> None:
     """One screen, as `show` has it of what was imported into the directory."""
     from ioatlas.answer.analysis.findings import in_reading_order
     from ioatlas.answer.results.imported import load_imported
-    from ioatlas.cli._screen import console_of, show
+    from ioatlas.cli._output import show
 
     found = load_imported(directory, name)
     result = replace(found, findings=in_reading_order(found.findings))
-    show(result, console_of(), place=str(directory) if kept else "", report="")
+    show(result, place=str(directory) if kept else "", report="")
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
@@ -335,15 +335,14 @@ def is_own(name: str) -> bool:
 
 def source_of(name: str) -> Source:
     """Its values as a source. What is wrong with it is a problem of the source."""
+    from ioatlas import api
     from ioatlas.bundle.opening import opened_directory
-    from ioatlas.measure.campaign import load_result
-    from ioatlas.report.export.to_json import write_json
     from ioatlas_translate.read.source import Source
 
     try:
         directory = Path(name) if is_campaign(name) else opened_directory(Path(name))
         text = io.StringIO()
-        write_json(load_result(directory), text)
+        api.write(api.load(directory), "json", text)
         return Source.made(name, text.getvalue().encode())
     except IoAtlasError as error:
         source = Source.made(name, b"")

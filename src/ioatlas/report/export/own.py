@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts that a campaign brings itself, as a drawing and as tables."""
+"""The charts that a campaign brings itself, as a drawing and as tables; several sides in one drawing."""
 
 from __future__ import annotations
 
-from ioatlas.model.errors import UsageError
-from ioatlas.model.panel import Dot, Drawing, Panel, Table
+import contextlib
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ioatlas.answer.results import panels
+from ioatlas.answer.results.only import parse_filter
+from ioatlas.answer.results.sides import Side, align, read_sides
+from ioatlas.measure.procedures.registry import load_result
+from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.model.panel import Dot, Drawing, Line, Panel, Table
 from ioatlas.model.quantities import panel_unit
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export.texts import conditions
@@ -57,3 +67,51 @@ def _text(dot: Dot | None, factor: float) -> str:
         even = abs(above - below) <= 1e-6 * abs(value)
         bar = f" ± {above:.3g}" if even else f", {value - below:.4g} to {value + above:.4g}"
     return f"{value:.4g}{bar} ({dot.n})"
+
+
+def drawing_of(
+    places: Sequence[Path],
+    where: Sequence[str] = (),
+    *,
+    style: str = "lines",
+    quantity: str = "bw",
+    by: str = "",
+    title: str = "",
+    x: str = "",
+) -> Drawing:
+    """Several sides in one drawing: 'bars', 'lines' or 'latency'. where: only loads with these values, as of
+    `parse_filter`. by: 'target' where each target of a campaign is a side.
+    """
+    loads, sides = parse_filter(where), read_sides(places, quantity, by_target=bool(by))
+    title, results = title or ", ".join(side.name for side in sides), _results(sides)
+    if style == "latency":
+        drawing = panels.latency_curves(results, where=loads, title=title)
+    elif style == "bars":
+        drawing = panels.bars(align(sides), quantity, where=loads, title=title)
+    else:
+        ceilings = _ceilings(results) if quantity == "bw" else {}
+        drawing = panels.lines(align(sides), quantity, where=loads, title=title, x=x, ceilings=ceilings)
+    return replace(drawing, conditions=" ".join(conditions(result) for _, result in results))
+
+
+def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
+    """By side the result of its targets, of those that were measured here; each campaign is read once."""
+    whole, found = functools.cache(load_result), []
+    for side in sides:
+        if side.kind == "measured":
+            with contextlib.suppress(IoAtlasError):
+                result = whole(side.directory)
+                own = tuple(e for e in result.estimates if e.cell.target in side.targets)
+                found.append((side.name, replace(result, estimates=own)))
+    return found
+
+
+def _ceilings(results: Sequence[tuple[str, CampaignResult]]) -> dict[str, list[Line]]:
+    """The tightest known bound of each load."""
+    found: dict[str, list[Line]] = {}
+    for name, result in results:
+        for e in result.estimates:
+            if e.ceiling is not None:
+                label = f"{name}: {e.ceiling.name}" if len(results) > 1 else e.ceiling.name
+                found.setdefault(f"{e.cell.key}/{e.direction}", []).append(Line(label, e.ceiling.bw_bytes_per_s))
+    return found

@@ -10,15 +10,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.best import SIGNS, Mark, mark_of
-from ioatlas.model.quantities import Quantity
+from ioatlas.model.errors import UsageError
+from ioatlas.model.quantities import quantity as quantity_named
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
 from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
-from ioatlas.report.export.grid import Arrangement, Axis, Layout, Page, Tile
+from ioatlas.report.export.grid import Arrangement, Axis, Page, Tile, lay_out
 from ioatlas.report.export.printing import MUTED, SMALL, TEXT, Kind, text_width
 from ioatlas.report.export.texts import conditions, subject
 from ioatlas.report.export.to_panels import write_drawing
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Style = Literal["map", "lines"]
 WIDE_CELL = 15.0
 """Points from which a value stands in a cell, with its mark four more; tiles of one axis go on in further rows to have
 them.
@@ -44,22 +44,36 @@ BRIGHT = 0.45
 
 def write_figures(
     result: CampaignResult,
-    layout: Layout,
-    quantity: Quantity,
     out: Path,
     kind: Kind,
     *,
-    style: Style = "map",
-    log: bool | None = None,
+    quantity: str = "bw",
+    style: str = "map",
+    x: str = "",
+    y: str = "",
+    tiles: str = "",
+    scale: str = "",
+    bars: str = "",
     columns: int = 0,
 ) -> tuple[Path, ...]:
     """Draw every page as `kind`, over one or two columns of a page; 0: as many as it needs.
 
-    A PDF holds all pages of maps; others get a file each, named after the page when there are several. Returns the
-    files.
+    style: 'map' or 'lines'. x, y, tiles: axes, '' to choose them; tiles: one or two, with a comma. scale: 'linear' or
+    'log'. bars: of lines, 'sd' for one standard deviation of repeats. A PDF holds all pages of maps; others get a file
+    each, named after the page when there are several. Returns the files.
     Raises IoAtlasError when matplotlib is not installed.
     """
-    drawing = Drawing.of(layout, quantity, log=log)
+    layout = lay_out(result, x=x, y=y, tiles=[name.strip() for name in tiles.split(",") if name.strip()])
+    shown = quantity_named(quantity)
+    if bars == "sd":
+        if not any(getattr(e, shown.sd) is not None for e in result.estimates):
+            raise UsageError(
+                "no value has a standard deviation of repeats",
+                where="--bars sd",
+                remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
+            )
+        shown = replace(shown, bars_of_sd=True)
+    drawing = Drawing.of(layout, shown, log=scale == "log" if scale else None)
 
     names = [page.slug if len(layout.pages) > 1 else "" for page in layout.pages]
     told = conditions(result)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-import click
 from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from ioatlas import __version__
@@ -20,21 +20,20 @@ from ioatlas.answer.analysis.imported_answer import LOADS, SETS
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.product.quantity import money
-from ioatlas.cli._heatmap import draw
-from ioatlas.cli._output import WIDEST, table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.panel import WIDEST
 from ioatlas.model.summary import Summary, Trust
 from ioatlas.report.export import texts
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.findings import told_doubts, worded
+from ioatlas.report.heatmap import draw
 from ioatlas.report.numbers import beside_of, next_line, small_of, title_of, value_of, where_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, small_map
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
+    from rich.console import RenderableType
 
     from ioatlas.model.panel import Table
     from ioatlas.model.result import CampaignResult
@@ -64,23 +63,12 @@ def console_of(width: int | None = None) -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width or WIDEST)
 
 
-def show(result: CampaignResult, console: Console, *, place: str, report: str) -> None:
-    """Print it. place: the campaign's directory as the user named it; report: the page's path, or ''."""
-    print_lines(screen(summarise(result), result, console, place=place, report=report), console)
+def screen(result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
+    """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next.
 
-
-def print_lines(lines: Sequence[Text], console: Console) -> None:
-    """On a terminal with its styles; elsewhere without the blanks that fill lines up."""
-    if console.is_terminal:
-        for line in lines:
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
-        return
-    for line in lines:
-        click.echo(line.plain.rstrip())
-
-
-def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
-    """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
+    place: the campaign's directory as the user named it; report: the page's path, or ''.
+    """
+    summary = summarise(result)
     width = min(console.width, WIDEST)
     title = title_lines(summary, width)
     end = [Text(""), *_doubts(summary, width), *_end(summary, place, report, width)]
@@ -241,6 +229,16 @@ def _sets(table: Table, width: int, room: int) -> list[Text]:
 
 
 # -- helpers -------------------------------------------------------------------------------------------------
+
+
+def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = ()) -> RichTable:
+    """A table of texts without lines; the columns named in `left` begin at one place, the others end at one."""
+    table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right", no_wrap=head not in left)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def labelled(label: str, text: str, width: int, indent: int) -> list[Text]:
