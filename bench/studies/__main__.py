@@ -24,11 +24,11 @@ from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT, results_folder
 from ioatlas.cli._live import Stop, TerminalLine, choose
 from ioatlas.cli._output import say_json
-from ioatlas.cli._plan import describe, summary_of
 from ioatlas.measure.campaign import load_result, open_plan, reopen, run, start
 from ioatlas.measure.run.set_up import Consent
 from ioatlas.model.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.report.page import write_report
+from ioatlas.report.plan import described, summary_of
 from ioatlas.store.journal import Journal
 
 PLACE = "study"
@@ -85,7 +85,7 @@ def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> No
         return
     bare = replace(plan.spec, configurations=tuple(replace(c, before="", after="") for c in plan.spec.configurations))
     click.echo(f"study        {study.title}")
-    click.echo(describe(replace(plan, spec=bare)))
+    click.echo("\n".join(described(replace(plan, spec=bare))))
     for claim in study.claim:
         click.echo(f"claim        {claim.says}")
 

@@ -26,17 +26,31 @@ from ioatlas.model.summary import Headline
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.plan import Plan
+    from ioatlas.measure.run.procedure import Procedure
+    from ioatlas.plan.spec import CampaignSpec
 
 __all__ = ["compare", "export", "headlines", "load", "measure", "plan", "write"]
 TEXTS = ("csv", "json", "md", "bbcode")
 FORMATS = (*TEXTS, "html", "png", "svg", "pdf")
 
 
-def plan(text: str) -> Plan:
-    """What the text of a campaign file asks for: its targets opened, its loads planned. Writes nothing."""
-    from ioatlas.measure.campaign import open_plan
+def plan(
+    asked: str | CampaignSpec, *, read_only: bool = False, facts: Path | None = None, procedure: Procedure | None = None
+) -> Plan:
+    """What the text of a campaign file asks for: its targets opened, its loads planned. Writes nothing.
 
-    return open_plan(CAMPAIGN.read(text))
+    facts, procedure: as of `open_plan`. Raises IoAtlasError for what the start of the campaign would refuse.
+    """
+    from ioatlas.load.fio.executor import SystemExecutor
+    from ioatlas.measure.campaign import check_read_only, open_plan
+    from ioatlas.measure.procedures.registry import procedure_of_plan
+
+    spec = CAMPAIGN.read(asked) if isinstance(asked, str) else asked
+    found = open_plan(spec, read_only=read_only, facts=facts, procedure=procedure)
+    procedure_of_plan(found).check_start(found, SystemExecutor())
+    if read_only:
+        check_read_only(found)
+    return found
 
 
 def measure(

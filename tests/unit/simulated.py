@@ -124,7 +124,7 @@ class World:
         text = text.replace("TARGET", str(self.target)).replace("TRACE", str(self.place / "small.iolog"))
         spec = read_campaign(text)
         plan = campaign.open_plan(spec, procedure=procedure)
-        campaign.start(plan, self.directory, procedure=procedure, executor=self.executor, **options).close()
+        campaign.start(plan, self.directory, executor=self.executor, **options).close()
 
     def tried(self, stop_asked: Callable[[], bool] = lambda: False, **options) -> IoAtlasError | None:
         """One session, and the message with which it ended early."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import Name, PathOrWord, path_option, units_option
+from ioatlas.cli._output import folded, say_json
 from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import Emit
@@ -113,33 +113,24 @@ class Measuring:
     as_json: bool = False
 
     def plan(self, spec: CampaignSpec, procedure: Procedure | None = None) -> Plan:
-        """The campaign on its opened targets. Raises UsageError for a read-only sweep of a directory, and for what the
-        start of the campaign would refuse.
-        """
-        from ioatlas.load.fio.executor import SystemExecutor
-        from ioatlas.measure.campaign import open_plan
-        from ioatlas.measure.procedures.registry import procedure_of
+        """As `ioatlas.api.plan`."""
+        from ioatlas import api
 
-        plan = open_plan(spec, read_only=self.read_only, facts=self.facts, procedure=procedure)
-        (procedure or procedure_of(plan.spec)).check_start(plan, SystemExecutor())
-        if self.read_only:
-            check_read_only(plan)
-        return plan
+        return api.plan(spec, read_only=self.read_only, facts=self.facts, procedure=procedure)
 
-    def only_shows(self, plan: Plan, procedure: Procedure | None = None) -> bool:
-        """Whether the plan is all that was asked for; it is printed then. procedure: as of `describe`."""
-        if self.dry_run:
-            from ioatlas.cli._plan import describe, summary_of
+    def only_shows(self, plan: Plan) -> bool:
+        """Whether the plan is all that was asked for; it is printed then."""
+        from ioatlas.report.plan import summary_of
 
-            told = json.dumps(summary_of(plan, procedure), indent=2) if self.as_json else describe(plan, procedure)
-            click.echo(told)
+        if self.dry_run and self.as_json:
+            say_json(summary_of(plan))
+        elif self.dry_run:
+            click.echo(plan_text(plan))
         return self.dry_run
 
-    def agree(self, plan: Plan, procedure: Procedure | None = None) -> None:
+    def agree(self, plan: Plan) -> None:
         """Shows the plan, and asks whether to go on where a person can answer."""
-        from ioatlas.cli._plan import describe
-
-        click.echo(describe(plan, procedure), err=True)
+        click.echo(plan_text(plan), err=True)
         if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
 
@@ -155,6 +146,13 @@ class Measuring:
             from ioatlas.cli.list import open_report
 
             open_report(report)
+
+
+def plan_text(plan: Plan) -> str:
+    """A plan in words, folded on a terminal."""
+    from ioatlas.report.plan import described
+
+    return "\n".join(folded(line, 13) for line in described(plan))
 
 
 _HOW: dict[str, Callable[..., Decorator]] = {
@@ -265,18 +263,6 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         decorated = option(decorated)
     return decorated
-
-
-def check_read_only(plan: Plan) -> None:
-    """Raises UsageError for a read-only sweep of a directory: it would have to make the files that it reads."""
-    for target in plan.targets:
-        if target.kind == "directory":
-            raise UsageError(
-                "a read-only sweep lays nothing out, and a directory is measured on files that are laid out in it",
-                where=target.location,
-                remedy="name one file of it; or leave out --read-only: all is written in a subdirectory of its own "
-                "and removed at the end",
-            )
 
 
 def with_levels(spec: CampaignSpec, levels: Mapping[str, str]) -> CampaignSpec:

@@ -217,11 +217,11 @@ def reproduce_command(
     else:
         spec, procedure = specification(opened, target, str(product or ""))
         plan = how.plan(spec, procedure)
-        if how.only_shows(plan, procedure):
+        if how.only_shows(plan):
             return
-        how.agree(plan, procedure)  # always: it is somebody else's
+        how.agree(plan)  # always: it is somebody else's
         mine = output or default_directory(plan)
-        journal = how.start(plan, mine, procedure=procedure)
+        journal = how.start(plan, mine)
         measure = run_session if procedure is None else finish
         measure(journal, how)
     said = judge(opened, mine, quantity, share)

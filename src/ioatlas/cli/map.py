@@ -22,13 +22,14 @@ from ioatlas.cli._options import (
     directory_option,
     how_options,
     metrics_option,
+    plan_text,
     sweep_options,
     taken_for_map,
 )
 from ioatlas.cli._output import say_json, says_what_does_not_fit
-from ioatlas.cli._plan import commands_of, describe, short_of_room, summary_of
 from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.plan.spec import recorded_spec
+from ioatlas.report.plan import commands_of, short_of_room, summary_of
 
 if TYPE_CHECKING:
     pass
@@ -51,14 +52,14 @@ def command(
     """
     from ioatlas.cli._session import run_session
     from ioatlas.measure.campaign import default_directory
-    from ioatlas.measure.procedures.registry import procedure_of
+    from ioatlas.measure.procedures.registry import procedure_of_plan
 
     plan = how.plan(asked.spec())
     if how.only_shows(plan):
         return
     consent = consent_of(plan.spec, how.destroy, how.overwrite, answers)
     directory = output or default_directory(plan)
-    shown_first = procedure_of(plan.spec).shown_first
+    shown_first = procedure_of_plan(plan).shown_first
     if how.as_json and shown_first:
         say_json({"event": "plan", **summary_of(plan)}, line=True)
     elif not how.as_json and (sys.stderr.isatty() or shown_first):
@@ -86,11 +87,10 @@ def plan_command(
         say_json(CAMPAIGN.schema())
         return
     plan = how.plan(asked.spec())
-    summary = summary_of(plan)
     if how.as_json:
-        say_json({**summary, "warnings": short_of_room(plan), "text": describe(plan)})
+        say_json({**summary_of(plan), "warnings": short_of_room(plan), "text": plan_text(plan)})
         return
-    click.echo(describe(plan))
+    click.echo(plan_text(plan))
 
 
 @click.command(name="resume", epilog=examples("resume"))

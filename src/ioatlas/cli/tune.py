@@ -115,9 +115,9 @@ def command(
         procedure = None if cure else Advise()
         spec = with_command(spec, engine, cure, undo) if cure and undo else with_changes(spec, engine)
     plan = how.plan(spec, procedure)
-    if how.only_shows(plan, procedure):
+    if how.only_shows(plan):
         return
-    journal = how.start(plan, output or default_directory(plan), procedure=procedure)
+    journal = how.start(plan, output or default_directory(plan))
     if procedure is None:
         from ioatlas.cli._session import run_session
 

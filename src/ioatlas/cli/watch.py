@@ -30,6 +30,7 @@ from ioatlas.cli._options import (
     directory_option,
     how_options,
     metrics_option,
+    plan_text,
     with_levels,
     with_metrics,
 )
@@ -117,7 +118,8 @@ def command(
     from ioatlas.answer.results.sides import LOWER_IS_BETTER
     from ioatlas.cli._session import write_report_of
     from ioatlas.measure.run.environment import system_environment
-    from ioatlas.measure.watch import Confirmed, Session, only_one
+    from ioatlas.measure.run.set_up import Consent
+    from ioatlas.measure.watch import Session, only_one
     from ioatlas.measure.watch_kept import FIT, MOST_SHARE, Settings, kept, round_seconds
 
     if uses:
@@ -157,7 +159,7 @@ def command(
             rules,
             taken,
             clock,
-            confirmed=Confirmed(how.destroy, how.overwrite),
+            confirmed=Consent(how.destroy, how.overwrite),
             told=with_metrics(teller.tell),
             loads=with_metrics(teller.load),
             alarm=teller.alarm,
@@ -268,9 +270,9 @@ def _end(until: str | None, now: float) -> float:
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
-    from ioatlas.cli._plan import describe, summary_of
     from ioatlas.measure.watch import UNFIT_IN_A_ROW
     from ioatlas.measure.watch_kept import FIT
+    from ioatlas.report.plan import summary_of
 
     # Mean rounds until a change is found, by its size in standard deviations of rounds.
     limit = rules.limit(_charts(plan))
@@ -287,7 +289,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
             }
         say_json({"round": summary_of(plan), "watch": watched})
         return
-    click.echo(describe(plan))
+    click.echo(plan_text(plan))
     budget = settings.spec.budget_seconds or 0.0
     click.echo(f"round        every {format_duration(rules.every_seconds)}, up to {format_duration(budget)} of load")
     if settings.quantity == FIT:

@@ -25,7 +25,7 @@ from ioatlas.answer.results.library import check_not_opened, results_folder
 from ioatlas.load.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 from ioatlas.measure.procedures.options import CAMPAIGN, campaign_toml
-from ioatlas.measure.procedures.registry import load_result, procedure_of
+from ioatlas.measure.procedures.registry import load_result, procedure_of, procedure_of_plan
 from ioatlas.measure.run.environment import sites_of, system_environment
 from ioatlas.measure.run.fleet import client_remarks, with_clients
 from ioatlas.measure.run.fleet import opened as opened_fleet
@@ -94,7 +94,7 @@ def open_plan(
             "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
         )
     spec = with_clients(spec, targets)
-    procedure = (procedure or procedure_of(spec)).informed(facts_source(facts))
+    brought, procedure = procedure, (procedure or procedure_of(spec)).informed(facts_source(facts))
     for table in CAMPAIGN.tables:
         spec.of(table).check_alone()
     spec = spec.with_set_ups(several=procedure.in_set_ups)
@@ -111,7 +111,8 @@ def open_plan(
             remedy="measure one target after another, or sweep fio's options in a map",
         )
     plan = procedure.plan(spec, targets, read_only=read_only)
-    return replace(plan, remarks=(*plan.remarks, *order_remarks(spec))) if len(spec.configurations) > 1 else plan
+    remarks = order_remarks(spec) if len(spec.configurations) > 1 else ()
+    return replace(plan, remarks=(*plan.remarks, *remarks), procedure=brought)
 
 
 def _opened(spec: CampaignSpec, *, ahead: bool) -> list[Target]:
@@ -152,6 +153,18 @@ def _distinct(targets: list[Target], *, shared: bool = False) -> tuple[Target, .
     return tuple(named)
 
 
+def check_read_only(plan: Plan) -> None:
+    """Raises UsageError for a read-only sweep of a directory: it would have to make the files that it reads."""
+    for target in plan.targets:
+        if target.kind == "directory":
+            raise UsageError(
+                "a read-only sweep lays nothing out, and a directory is measured on files that are laid out in it",
+                where=target.location,
+                remedy="name one file of it; or leave out --read-only: all is written in a subdirectory of its own "
+                "and removed at the end",
+            )
+
+
 def default_directory(plan: Plan) -> Path:
     """A new directory in the results folder, named after the first target and the time.
 
@@ -174,7 +187,6 @@ def start(
     *,
     destroy: str | Sequence[str] | None = None,
     overwrite: str | Sequence[str] | None = None,
-    procedure: Procedure | None = None,
     facts: Path | None = None,
     measure: Mapping[str, str | None] | None = None,
     executor: Executor | None = None,
@@ -182,13 +194,13 @@ def start(
     """A new campaign in `directory`: guards and confirmations first, then its journal with every visit that is known
     beforehand.
 
-    procedure: as in `open_plan`. facts, measure: a file of typed-in facts, and what is measured alone first (`iperf`: a
+    facts, measure: a file of typed-in facts, and what is measured alone first (`iperf`: a
     host, `drive`: a path). executor: what will make the loads; this machine when left out. Raises RefusedError when a
     guard refuses, UsageError when the directory is taken.
     """
     from ioatlas.answer.product.kept import sheet_texts
 
-    procedure, executor = procedure or procedure_of(plan.spec), executor or SystemExecutor()
+    procedure, executor = procedure_of_plan(plan), executor or SystemExecutor()
     executor.find("fio")
     if not plan.to_measure:
         reasons = [reason for _, reason in plan.cells if reason]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from ioatlas.answer.analysis.watching import Change, Chart, Round, Rules, Watched
 from ioatlas.load.fio.executor import Clock
 from ioatlas.measure.campaign import open_plan, reopen, run, start
+from ioatlas.measure.run.set_up import Consent
 from ioatlas.measure.watch_kept import (
     FIT,
     PREFIX,
@@ -73,14 +74,6 @@ class Alarm:
     changes: tuple[Change | Stopped, ...] = ()
 
 
-@dataclass(frozen=True)
-class Confirmed:
-    """What was typed for targets that are written to, as for `map`."""
-
-    destroy: tuple[str, ...] = ()
-    overwrite: tuple[str, ...] = ()
-
-
 @contextmanager
 def only_one(directory: Path) -> Iterator[None]:
     """Hold the directory of a watch. Raises UsageError while another process does."""
@@ -109,7 +102,7 @@ class Session:
         share: float,
         clock: Clock,
         *,
-        confirmed: Confirmed,
+        confirmed: Consent,
         told: Emit,
         loads: Emit,
         alarm: Callable[[Alarm], None],

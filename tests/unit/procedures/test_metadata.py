@@ -4,7 +4,6 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.answer.analysis.small_files import cache_doubt, described, plain, rates_table, tree_findings
-from ioatlas.cli._plan import describe
 from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.measure.campaign import load_result, open_plan
 from ioatlas.measure.procedures.metadata.plan import build_tree_plan
@@ -15,6 +14,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.target import Target
 from ioatlas.model.tree import Operation, Tree, tree_cell, tree_operation, trees_of
+from ioatlas.report.plan import described as plan_lines
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import TREES
 from tests.unit.simulated import World
@@ -49,7 +49,7 @@ def test_the_plan_tells_inodes_time_and_cleaning_before_anything_runs(tmp_path):
     from ioatlas.measure.procedures.options import read_campaign_file
 
     plan = open_plan(read_campaign_file(path))
-    told = describe(plan)
+    told = "\n".join(plan_lines(plan))
     assert "1,009 at once; 3,000 files are made in all" in told  # 4 x 250 files, 2 levels for each job, the tree
     assert "up to 1,000 files" in told
     assert "also after a kill" in told

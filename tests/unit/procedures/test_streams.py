@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.cli._plan import summary_of
 from ioatlas.measure.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.measure.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
 from ioatlas.measure.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
@@ -16,6 +15,7 @@ from ioatlas.model.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.units import words
 from ioatlas.plan.spec import CampaignSpec
+from ioatlas.report.plan import summary_of
 from ioatlas.stats.gates import offered_iops
 
 GIB = 1 << 30

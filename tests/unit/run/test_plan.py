@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.cli._plan import summary_of
 from ioatlas.measure.procedures.dense_map.plan import build_plan
 from ioatlas.measure.procedures.options import find_profile, read_campaign_file
 from ioatlas.measure.run.plan import FIO_SECONDS, default_pace, visit_turns
@@ -15,6 +14,7 @@ from ioatlas.model.errors import UsageError
 from ioatlas.model.options import Preparation
 from ioatlas.model.target import Target
 from ioatlas.plan.spec import CampaignSpec
+from ioatlas.report.plan import summary_of
 
 MIB = 1 << 20
 EXAMPLES = Path(__file__).parents[3] / "examples" / "campaigns"

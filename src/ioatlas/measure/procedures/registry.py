@@ -23,6 +23,7 @@ from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
+    from ioatlas.measure.run.plan import Plan
     from ioatlas.measure.run.procedure import Procedure
     from ioatlas.model.result import CampaignResult
 
@@ -79,6 +80,11 @@ def parts_of(journal: Journal) -> ResultParts:
     place = _known(spec, journal.record_names()).parts
     kind: type[ResultParts] = _imported(place) if place else ResultParts
     return kind(journal, spec)
+
+
+def procedure_of_plan(plan: Plan) -> Procedure:
+    """What plans, makes and judges it."""
+    return plan.procedure or procedure_of(plan.spec)
 
 
 def load_result(directory: Path) -> CampaignResult:

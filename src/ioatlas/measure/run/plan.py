@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.load.fio.batch import TURN_MS, Section
 from ioatlas.load.fio.replay import LEAD_MS
@@ -24,6 +24,9 @@ from ioatlas.store.journal import Journal
 from ioatlas.store.stored import check_files, check_on_target
 from ioatlas.target.placing import Places, extents
 from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of
+
+if TYPE_CHECKING:
+    from ioatlas.measure.run.procedure import Procedure
 
 PLANNING_WRITE_BYTES_PER_S = 500e6
 """Rate at which a plan reckons before anything is measured; the plan says so."""
@@ -87,6 +90,8 @@ class Plan:
     """Files to lay out: {target: {file name: bytes}}; for a file, device or URI the name is ''."""
     outline: Mapping[str, Any] = field(default_factory=dict)
     """What of the summary the cells at hand do not tell, because some follow from what is measured first."""
+    procedure: Procedure | None = None
+    """What a command brings; None where the specification says which it is."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
