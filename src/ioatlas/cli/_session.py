@@ -15,6 +15,7 @@ from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
 from ioatlas.cli._output import show
 from ioatlas.measure.campaign import load_result, run
+from ioatlas.measure.procedures.registry import procedure_of_journal
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import Emit, Event
@@ -40,6 +41,18 @@ _OF_THE_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Faults of the file system that the campaign's directory lies on."""
 TOLD = frozenset({FindingCode.PRECISION, FindingCode.FLUSHES})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
+
+
+def go_on(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:
+    """A session that ends with the answer of a campaign of this kind. consent, clients: as of `run_session`."""
+    from ioatlas.cli import fit, tune
+
+    own = {"tune": tune.finish, "advise": tune.tell_gains, "fit": fit.finish}
+    if finish := own.get(procedure_of_journal(journal).name):
+        finish(journal, how)
+    else:
+        run_session(journal, how, consent=consent, clients=clients)
+        how.show(journal.directory / REPORT)
 
 
 def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:

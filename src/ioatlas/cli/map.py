@@ -108,13 +108,8 @@ def plan_command(
 @says_what_does_not_fit
 def resume_command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: str, trust: str | None) -> None:
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
-    from ioatlas.cli import fit, tune
-    from ioatlas.cli._session import run_session
+    from ioatlas.cli._session import go_on
     from ioatlas.measure.campaign import reopen
-    from ioatlas.measure.procedures.fit.procedure import FitUses
-    from ioatlas.measure.procedures.registry import procedure_of_journal
-    from ioatlas.measure.procedures.tune.procedure import Tune
-    from ioatlas.measure.procedures.tune.turns import Advise
     from ioatlas.measure.run.foreign import ForeignError
 
     try:
@@ -123,16 +118,10 @@ def resume_command(how: Measuring, directory: Path, answers: tuple[str, ...], cl
         for line in error.shown:
             click.echo(line, err=True)
         raise
-    own = {Tune.name: tune.finish, Advise.name: tune.tell_gains, FitUses.name: fit.finish}
-    finish = own.get(procedure_of_journal(journal).name)
-    if finish is not None:  # it ends with an answer of its own
-        finish(journal, how)
-        return
     spec = recorded_spec(journal, CAMPAIGN.tables)
     consent = None
     if not journal.campaign().complete:
         consent = consent_of(spec, how.destroy, how.overwrite, answers)
         for line in commands_of(spec):
             click.echo(line, err=True)
-    run_session(journal, how, consent=consent, clients=clients)
-    how.show(directory / REPORT)
+    go_on(journal, how, consent=consent, clients=clients)

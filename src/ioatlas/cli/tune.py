@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas import __version__
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, latency_limit
 from ioatlas.cli._commands import examples
@@ -19,10 +17,10 @@ from ioatlas.cli._options import Measuring, campaign_option, consent_of, directo
 from ioatlas.cli._output import fold, say_json
 from ioatlas.measure.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
 from ioatlas.model.errors import UsageError
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_duration
 from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.plan.sweep import read_sweep
-from ioatlas.store import confined
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.procedure import Procedure
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from ioatlas.store.journal import Journal
 
 MOST_LIMIT_NS = 60e9
-RESULT, JOB = "tune.json", "best.fio"
 SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
 
@@ -95,6 +92,7 @@ def command(
     """
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
+    from ioatlas.cli._session import go_on
     from ioatlas.measure.campaign import default_directory
     from ioatlas.measure.procedures.tune.procedure import Tune
 
@@ -118,19 +116,13 @@ def command(
     if how.only_shows(plan):
         return
     journal = how.start(plan, output or default_directory(plan))
-    if procedure is None:
-        from ioatlas.cli._session import run_session
-
-        run_session(journal, how, consent=consent_of(spec, how.destroy, how.overwrite, ()))
-        return
-    (tell_gains if advise else finish)(journal, how)
+    go_on(journal, how, consent=consent_of(spec, how.destroy, how.overwrite, ()))
 
 
 def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
     from ioatlas.measure.procedures.tune.advice import cure, load_gains, load_settings
-    from ioatlas.model.finding import Finding, FindingCode
     from ioatlas.report.findings import sentence_of
 
     measured(journal, how)
@@ -205,33 +197,24 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
 
 
 def finish(journal: Journal, how: Measuring) -> None:
-    """Run the search to its end, write its result, its report and its job beside the journal, and print the answer.
+    """Run the search to its end, keep its answer, its report and its job beside the journal, and print it.
 
     Exit status 3 when no setting meets the limit.
     """
     from ioatlas.cli._session import answer, measured
-    from ioatlas.measure.procedures.tune.parts import tuning_finding
-    from ioatlas.measure.procedures.tune.result import closed_cell, load_tuning
-    from ioatlas.measure.procedures.tune.wording import asked, best_job, load_text
-    from ioatlas.report.findings import sentence_of
+    from ioatlas.measure.procedures.tune.result import TuneGoal
+    from ioatlas.measure.procedures.tune.wording import asked, keep_answer, load_text
+    from ioatlas.report.findings import worded
 
-    directory = journal.directory
     _, result = measured(journal, how)
-    tuning = load_tuning(journal)
-    job = str(directory / JOB) if tuning.best else ""
-    if tuning.best is not None:
-        cell = closed_cell((tuning.best.numjobs, tuning.best.iodepth), (cell for cell, _ in journal.cells()))
-        confined.write_text(
-            directory / JOB, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True
-        )
-    document = {"directory": str(directory), **tuning.as_json(), "report": str(directory / REPORT), "job": job or None}
-    confined.write_text(directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
+    told = keep_answer(journal)
     if how.as_json:
-        say_json(document)
+        say_json(told)
     else:
-        click.echo(f"{load_text(journal.cells()[0][0])}, {asked(tuning.goal)}")
-        answer(directory, result, verbose=how.verbose)
-        click.echo(f"fio job: {job}" if job else sentence_of(tuning_finding(tuning)))
-    how.show(directory / REPORT)
-    if tuning.best is None:
+        click.echo(f"{load_text(journal.cells()[0][0])}, {asked(journal.kept(TuneGoal).goal)}")
+        answer(journal.directory, result, verbose=how.verbose)
+        found = (one.sentence for one in worded(result) if one.code is FindingCode.HIGHEST_LOAD)
+        click.echo(f"fio job: {told['job']}" if told["job"] else next(found))
+    how.show(journal.directory / REPORT)
+    if told["job"] is None:
         sys.exit(3)

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of a search in words, and as a fio job to be run by hand."""
+"""The answer of a search in words, as JSON, and as a fio job to be run by hand."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+from ioatlas import __version__
 from ioatlas.answer.analysis.wording import size_text
+from ioatlas.answer.results.library import REPORT
 from ioatlas.load.fio.jobfile import JobSection, render_job
-from ioatlas.measure.procedures.tune.result import Best, Tuning
+from ioatlas.measure.procedures.tune.result import Best, Tuning, closed_cell, load_tuning
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import JobValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.plan.latency_search import Goal
+from ioatlas.store import confined
+from ioatlas.store.journal import Journal
 from ioatlas.target.sites import place_of
 
 
@@ -44,11 +51,24 @@ def figures(best: Best) -> str:
     return ", ".join(parts)
 
 
+RESULT, JOB = "tune.json", "best.fio"
 SECONDS = 10
 FILE = "ioatlas-by-hand"
 
 
-def best_job(tuning: Tuning, best: Best, cell: Cell, target: Target, version: str) -> str:
+def keep_answer(journal: Journal) -> dict[str, Any]:
+    """The answer of a search, written beside its journal: as JSON, and the best setting as a job."""
+    directory, tuning = journal.directory, load_tuning(journal)
+    job = str(directory / JOB) if tuning.best else None
+    if tuning.best is not None:
+        cell = closed_cell((tuning.best.numjobs, tuning.best.iodepth), (cell for cell, _ in journal.cells()))
+        confined.write_text(directory / JOB, best_job(tuning, tuning.best, cell, journal.targets()[0]), in_root=True)
+    told = {"directory": str(directory), **tuning.as_json(), "report": str(directory / REPORT), "job": job}
+    confined.write_text(directory / RESULT, json.dumps(told, indent=1) + "\n", in_root=True)
+    return told
+
+
+def best_job(tuning: Tuning, best: Best, cell: Cell, target: Target) -> str:
     """The text of the job file. Raises UsageError for a place that fio cannot read from a job file."""
     options: dict[str, JobValue] = {**dict(_place(cell, target)), **cell.option}
     options |= {"time_based": 1, "runtime": f"{SECONDS}s"}
@@ -56,7 +76,7 @@ def best_job(tuning: Tuning, best: Best, cell: Cell, target: Target, version: st
     if target.kind != "directory":
         common["allow_file_create"] = 0  # a name typed wrong makes no file
     comments = [
-        f"ioatlas {version}: best setting for {load_text(cell)}, {asked(tuning.goal)}",
+        f"ioatlas {__version__}: best setting for {load_text(cell)}, {asked(tuning.goal)}",
         f"measured in a closed loop: {figures(best)}",
         "run it: fio best.fio",
         *_warnings(cell, target),
