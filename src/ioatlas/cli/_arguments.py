@@ -16,7 +16,15 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from ioatlas.answer.results.library import BUNDLE_ENDING, bundles, directories, is_opened, library_folders, stamp
+from ioatlas.answer.results.library import (
+    BUNDLE_ENDING,
+    REPORT,
+    bundles,
+    directories,
+    is_opened,
+    library_folders,
+    stamp,
+)
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import ALIASES, ALLOWED
 from ioatlas.model.quantities import COMPARED
@@ -155,6 +163,11 @@ def _opened(path: Path) -> Path:
     from ioatlas.bundle.opening import looks_like_bundle, opened_directory
 
     return opened_directory(path) if looks_like_bundle(path) else path
+
+
+def report_of(directory: Path) -> Path:
+    """Where a campaign has its report."""
+    return directory / REPORT
 
 
 def own_place(directory: Path, name: str) -> Path:

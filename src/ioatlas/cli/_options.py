@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._arguments import Name, PathOrWord, path_option, units_option
+from ioatlas.cli._arguments import Name, PathOrWord, path_option, report_of, units_option
 from ioatlas.cli._output import folded, say_json
 from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.model.errors import UsageError
@@ -134,18 +134,19 @@ class Measuring:
         if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
 
-    def start(self, plan: Plan, directory: Path, **more: Any) -> Journal:
-        """A new campaign in the directory. more: as of `ioatlas.measure.campaign.start`."""
-        from ioatlas.measure.campaign import start
+    def start(self, plan: Plan, directory: Path | None, **more: Any) -> Journal:
+        """A new campaign in the directory, or in one of its own. more: as of `ioatlas.measure.campaign.start`."""
+        from ioatlas.measure.campaign import default_directory, start
 
-        return start(plan, directory, destroy=self.destroy, overwrite=self.overwrite, facts=self.facts, **more)
+        place = directory or default_directory(plan)
+        return start(plan, place, destroy=self.destroy, overwrite=self.overwrite, facts=self.facts, **more)
 
-    def show(self, report: Path) -> None:
-        """In the browser, where that was asked for."""
+    def show(self, directory: Path) -> None:
+        """The campaign's report in the browser, where that was asked for."""
         if self.open_report:
             from ioatlas.cli.list import open_report
 
-            open_report(report)
+            open_report(report_of(directory))
 
 
 def plan_text(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.answer.results.library import REPORT
+from ioatlas.cli._arguments import report_of
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
 from ioatlas.cli._output import show
@@ -52,7 +52,7 @@ def go_on(journal: Journal, how: Measuring, *, consent: Consent | None = None, c
         finish(journal, how)
     else:
         run_session(journal, how, consent=consent, clients=clients)
-        how.show(journal.directory / REPORT)
+        how.show(journal.directory)
 
 
 def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:
@@ -64,7 +64,7 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         _show_finished(journal, as_json=how.as_json, verbose=how.verbose)
         return
     summary, result = measured(journal, how, in_events=how.as_json, consent=consent, clients=clients)
-    directory, report = journal.directory, str(journal.directory / REPORT)
+    directory, report = journal.directory, str(report_of(journal.directory))
     if how.as_json:
         json_lines(_done(summary, report))
     elif summary.cells:
@@ -137,7 +137,7 @@ def _tell_overdrawn(summary: Summary) -> None:
 
 def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
-    report = journal.directory / REPORT
+    report = report_of(journal.directory)
     if not report.exists():
         write_report_of(journal.directory)
     summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
@@ -163,7 +163,7 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
 
 def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     """The first screen, and the findings that stand below it."""
-    report = directory / REPORT
+    report = report_of(directory)
     show(result, place=str(directory), report=str(report) if report.exists() else "")
     for text in told_below(result, verbose=verbose):
         click.echo(paragraph(text))
@@ -177,7 +177,7 @@ def told_below(result: CampaignResult, *, verbose: bool = False) -> list[str]:
 
 def write_report_of(directory: Path) -> CampaignResult:
     """What the report in a campaign's directory shows, which is written. Without a page there is still an answer."""
-    path = directory / REPORT
+    path = report_of(directory)
     confined.is_ordinary(path, linked=False)
     result = load_result(directory)
     try:
@@ -192,6 +192,6 @@ def try_report(journal: Journal) -> None:
     try:
         if journal.count_visits().get(VisitStatus.DONE):
             write_report_of(journal.directory)
-            click.echo(f"report of what was finished: {journal.directory / REPORT}", err=True)
+            click.echo(f"report of what was finished: {report_of(journal.directory)}", err=True)
     except IoAtlasError as error:
         click.echo(f"no report: {error}", err=True)

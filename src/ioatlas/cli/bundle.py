@@ -203,7 +203,6 @@ def reproduce_command(
     from ioatlas.cli._session import run_session
     from ioatlas.cli.compare import MOST_TOLERANCE
     from ioatlas.cli.tune import finish
-    from ioatlas.measure.campaign import default_directory
 
     share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     bundle = _fetched(source) if "://" in source else Path(source)
@@ -220,8 +219,8 @@ def reproduce_command(
         if how.only_shows(plan):
             return
         how.agree(plan)  # always: it is somebody else's
-        mine = output or default_directory(plan)
-        journal = how.start(plan, mine)
+        journal = how.start(plan, output)
+        mine = journal.directory
         measure = run_session if procedure is None else finish
         measure(journal, how)
     said = judge(opened, mine, quantity, share)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.answer.results.library import REPORT
-from ioatlas.cli._arguments import PathOrWord, gate_files, write_gate
+from ioatlas.cli._arguments import PathOrWord, gate_files, report_of, write_gate
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options, with_metrics
 from ioatlas.cli._output import fold, say_json
@@ -69,8 +68,6 @@ def command(
         )
     if (Path(target) / "campaign.toml").is_file():
         _tell_measured(Path(target), uses, how, (junit, markdown))
-    from ioatlas.measure.campaign import default_directory
-
     given = {"fit": uses, "fit_max": most, "budget": budget, "clients": clients}
     spec = CAMPAIGN.apply(
         CampaignSpec(targets=(("", target),)),
@@ -80,7 +77,7 @@ def command(
     )
     plan = how.plan(spec)
     if not how.only_shows(plan):
-        finish(how.start(plan, output or default_directory(plan)), how, gate=(junit, markdown))
+        finish(how.start(plan, output), how, gate=(junit, markdown))
 
 
 def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
@@ -144,11 +141,11 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     fits = load_fits(journal)
     most = carried(fits) if recorded_spec(journal, CAMPAIGN.tables).of(FitOptions).fit_max else None
     total = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
-    told: dict[str, Any] = {"directory": str(directory), "answer": total.value, "report": str(directory / REPORT)}
+    told: dict[str, Any] = {"directory": str(directory), "answer": total.value, "report": str(report_of(directory))}
     told |= {"doubts": told_below(result)} | ({} if most is None else {"carries": sentence_of(most.finding)})
     if not how.as_json:
         answer(directory, result, verbose=how.verbose)
-    how.show(directory / REPORT)
+    how.show(directory)
     carries = () if most is None else (Check("How many it carries", OUTCOMES[most.answer], sentence_of(most.finding)),)
     _end(fits if most is None else most.around, how, gate, told, carries)
 

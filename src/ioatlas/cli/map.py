@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import GroupedCommand, campaign_argument, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import (
@@ -31,9 +29,6 @@ from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.plan.spec import recorded_spec
 from ioatlas.report.plan import commands_of, short_of_room, summary_of
 
-if TYPE_CHECKING:
-    pass
-
 
 @click.command(name="map", cls=GroupedCommand, epilog=examples("map"))
 @sweep_options
@@ -51,23 +46,21 @@ def command(
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
     from ioatlas.cli._session import run_session
-    from ioatlas.measure.campaign import default_directory
     from ioatlas.measure.procedures.registry import procedure_of_plan
 
     plan = how.plan(asked.spec())
     if how.only_shows(plan):
         return
     consent = consent_of(plan.spec, how.destroy, how.overwrite, answers)
-    directory = output or default_directory(plan)
     shown_first = procedure_of_plan(plan).shown_first
     if how.as_json and shown_first:
         say_json({"event": "plan", **summary_of(plan)}, line=True)
     elif not how.as_json and (sys.stderr.isatty() or shown_first):
         # A test in rounds can take a day: it is shown first, whoever reads it.
         how.agree(plan)
-    journal = how.start(plan, directory, measure={"iperf": iperf, "drive": drive})
+    journal = how.start(plan, output, measure={"iperf": iperf, "drive": drive})
     run_session(journal, how, consent=consent)
-    how.show(directory / REPORT)
+    how.show(journal.directory)
 
 
 @click.command(name="plan", cls=GroupedCommand, epilog=examples("plan"))

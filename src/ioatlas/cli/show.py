@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.answer.results.library import REPORT, shown
-from ioatlas.cli._arguments import campaign_argument, units_option, where_option
+from ioatlas.answer.results.library import shown
+from ioatlas.cli._arguments import campaign_argument, report_of, units_option, where_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import print_lines, says_what_does_not_fit, show
 from ioatlas.model.errors import written
@@ -90,7 +90,7 @@ def command(
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
     if not asked:
-        page = directory / REPORT
+        page = report_of(directory)
         show(result, place=shown(directory), report=str(page) if page.is_file() else "")
         if not verbose:
             return

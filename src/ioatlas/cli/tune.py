@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.answer.results.library import REPORT
-from ioatlas.cli._arguments import PathOrWord, latency_limit
+from ioatlas.cli._arguments import PathOrWord, latency_limit, report_of
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, consent_of, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
@@ -93,7 +92,6 @@ def command(
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
     from ioatlas.cli._session import go_on
-    from ioatlas.measure.campaign import default_directory
     from ioatlas.measure.procedures.tune.procedure import Tune
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput, advise=advise)
@@ -115,7 +113,7 @@ def command(
     plan = how.plan(spec, procedure)
     if how.only_shows(plan):
         return
-    journal = how.start(plan, output or default_directory(plan))
+    journal = how.start(plan, output)
     go_on(journal, how, consent=consent_of(spec, how.destroy, how.overwrite, ()))
 
 
@@ -126,7 +124,7 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
     from ioatlas.report.findings import sentence_of
 
     measured(journal, how)
-    spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
+    spec, report = recorded_spec(journal, CAMPAIGN.tables), report_of(journal.directory)
     found = load_gains(journal, base := spec.patterns[0])
     settings = load_settings(journal, base, found)
     if how.as_json:
@@ -148,7 +146,7 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
         for text in settings:
             click.echo("\n".join(fold(text, "  ")))
         click.echo(f"\nReport: {report}")
-    how.show(report)
+    how.show(journal.directory)
 
 
 def _goal(
@@ -215,6 +213,6 @@ def finish(journal: Journal, how: Measuring) -> None:
         answer(journal.directory, result, verbose=how.verbose)
         found = (one.sentence for one in worded(result) if one.code is FindingCode.HIGHEST_LOAD)
         click.echo(f"fio job: {told['job']}" if told["job"] else next(found))
-    how.show(journal.directory / REPORT)
+    how.show(journal.directory)
     if told["job"] is None:
         sys.exit(3)

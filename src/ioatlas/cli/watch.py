@@ -5,7 +5,6 @@ prints: a line for each round, one JSON object a line with --json.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -20,7 +19,7 @@ from click.core import ParameterSource
 
 from ioatlas.answer.analysis.watching import Rules
 from ioatlas.answer.analysis.wording import plural
-from ioatlas.answer.results.library import REPORT, results_folder
+from ioatlas.answer.results.library import results_folder
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
@@ -36,8 +35,9 @@ from ioatlas.cli._options import (
 )
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
 from ioatlas.measure.procedures.options import FitOptions
-from ioatlas.model.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
+from ioatlas.model.errors import GateError, IoAtlasError, RefusedError, UsageError
 from ioatlas.model.outcomes import Event
+from ioatlas.model.quantities import LOWER_IS_BETTER
 from ioatlas.model.units import (
     format_count,
     format_duration,
@@ -47,7 +47,6 @@ from ioatlas.model.units import (
     parse_percent,
 )
 from ioatlas.plan.spec import CampaignSpec
-from ioatlas.stats.sequential import run_length
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.plan import Plan
@@ -115,12 +114,11 @@ def command(
     Each round is a small campaign, which `ioatlas compare` reads too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.
     """
-    from ioatlas.answer.results.sides import LOWER_IS_BETTER
     from ioatlas.cli._session import write_report_of
     from ioatlas.measure.run.environment import system_environment
     from ioatlas.measure.run.set_up import Consent
     from ioatlas.measure.watch import Session, only_one
-    from ioatlas.measure.watch_kept import FIT, MOST_SHARE, Settings, kept, round_seconds
+    from ioatlas.measure.watch_kept import FIT, MOST_SHARE, kept, kept_of, round_seconds, settings_of
 
     if uses:
         _check_alone(click.get_current_context())
@@ -137,15 +135,12 @@ def command(
     except RefusedError:
         raise
     except IoAtlasError:
-        settings = _of_a_target_that_is_gone(output, target, spec)
-        if settings is None or how.dry_run:
+        settings = kept_of(output, spec) if output is not None and not how.dry_run else None
+        if settings is None:
             raise
     else:
         output = output or _default_directory(plan)
-        # With the targets' full paths, so that a later call knows the target again.
-        located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
-        watched = (FIT, 0) if uses else (quantity, _charts(plan))
-        settings = Settings(replace(spec, targets=located), *watched, how.read_only)
+        settings = settings_of(spec, plan, FIT if uses else quantity, read_only=how.read_only)
         if how.dry_run:
             _show(plan, settings, rules, taken, as_json=how.as_json)
             return
@@ -165,33 +160,14 @@ def command(
             alarm=teller.alarm,
             stop_asked=teller.stop,
         )
-        _loop(session, teller.stop, once=once, end=end, at_alarm=until == "alarm")
+        session.rounds(once=once, end=end, at_alarm=until == "alarm")
         newest = session.newest() if how.open_report else None
         if newest is not None:
             write_report_of(newest)
-            how.show(newest / REPORT)
+            how.show(newest)
         teller.end(session)
     if session.alarms:
         sys.exit(GateError.exit_code)
-
-
-def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: bool) -> None:
-    """Rounds until the end, until somebody asks to stop, or just one."""
-    try:
-        if once:
-            if session.due_by_share() <= session.clock.time():
-                session.round()
-            return
-        while not stop() and not (at_alarm and session.alarms):
-            due = session.due()
-            if due > end:
-                return
-            session.wait(due)
-            if not stop():
-                session.round()
-    except PartialResultError:
-        if not stop():
-            raise
 
 
 def _rules(every: str, false_alarms: str, tolerance: str, rhythm: str | None, *, higher_is_better: bool) -> Rules:
@@ -274,9 +250,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
     from ioatlas.measure.watch_kept import FIT
     from ioatlas.report.plan import summary_of
 
-    # Mean rounds until a change is found, by its size in standard deviations of rounds.
-    limit = rules.limit(_charts(plan))
-    found = {f"{shift:g}": round(run_length(limit, shift), 1) for shift in (2.0, 3.0, 5.0)}
+    found = {f"{shift:g}": length for shift, length in rules.found_after(settings.charts).items()}
     if as_json:
         watched = {"every_seconds": rules.every_seconds, "share": share, "quantity": settings.quantity}
         if settings.quantity != FIT:
@@ -284,7 +258,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
                 "false_alarm_seconds": rules.false_alarm_seconds,
                 "tolerance": rules.tolerance,
                 "rhythm_seconds": rules.rhythm_seconds or None,
-                "limit_sd": round(limit, 3),
+                "limit_sd": round(rules.limit(settings.charts), 3),
                 "mean_rounds_until_found_by_sd": found,
             }
         say_json({"round": summary_of(plan), "watch": watched})
@@ -297,29 +271,12 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
             f"alarm        after {UNFIT_IN_A_ROW} rounds in which it does not fit, and none between in which it does"
         )
         return
-    click.echo(f"false alarm  once in {_days(rules.false_alarm_seconds)} on average, while nothing changes")
+    apart = rules.false_alarm_seconds
+    days = f"{apart / 86_400:.0f} days" if apart >= 2 * 86_400 else format_duration(apart)
+    click.echo(f"false alarm  once in {days} on average, while nothing changes")
     # Of one cell, and of a change that goes on.
     sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in found.items())
     say(f"found after  {sizes} (sd: by which rounds differ)", indent=13)
-
-
-def _of_a_target_that_is_gone(output: Path | None, target: str | None, spec: CampaignSpec) -> Settings | None:
-    """The settings of a watch that was begun when its target was there; None where there is none."""
-    from ioatlas.measure.watch_kept import read_kept
-
-    found = read_kept(output) if output is not None else None
-    named = target or spec.targets[0][1]
-    if found is None or found.target not in (named, os.path.realpath(named)):
-        return None
-    return replace(found, spec=replace(found.spec, budget_seconds=spec.budget_seconds))
-
-
-def _charts(plan: Plan) -> int:
-    return sum(len(cell.directions) for cell in plan.to_measure)
-
-
-def _days(seconds: float) -> str:
-    return f"{seconds / 86_400:.0f} days" if seconds >= 2 * 86_400 else format_duration(seconds)
 
 
 NEAR = 0.5

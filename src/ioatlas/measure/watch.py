@@ -38,7 +38,7 @@ from ioatlas.measure.watch_kept import (
     read_log,
     unfinished,
 )
-from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, faults
+from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError, UsageError, faults
 from ioatlas.model.outcomes import Emit, Event, plain
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
@@ -149,6 +149,19 @@ class Session:
         if self._last is None:
             return self.clock.time()
         return self._last.began + (self._last.ended - self._last.began) / self.share
+
+    def rounds(self, *, once: bool, end: float, at_alarm: bool) -> None:
+        """Until the end, until somebody asks to stop, or just one where the share allows it."""
+        try:
+            if once and self.due_by_share() <= self.clock.time():
+                self.round()
+            while not (once or self._stop_asked() or (at_alarm and self.alarms)) and (due := self.due()) <= end:
+                self.wait(due)
+                if not self._stop_asked():
+                    self.round()
+        except PartialResultError:
+            if not self._stop_asked():
+                raise
 
     def wait(self, until: float) -> None:
         """Wait for a moment, or until somebody asks to stop."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from ioatlas.answer.results.sides import read_sides
 from ioatlas.measure.procedures.fit.fits import Fit, load_fits
+from ioatlas.measure.run.plan import Plan
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import of_plain
@@ -78,6 +79,15 @@ class Settings:
         return told
 
 
+def settings_of(spec: CampaignSpec, plan: Plan, quantity: str, *, read_only: bool) -> Settings:
+    """What a watch does that begins with this plan. With the targets' full paths, so that a later call knows the target
+    again.
+    """
+    located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
+    charts = 0 if quantity == FIT else sum(len(cell.directions) for cell in plan.to_measure)
+    return Settings(replace(spec, targets=located), quantity, charts, read_only)
+
+
 def default_spec(spec: CampaignSpec, *, read_only: bool) -> CampaignSpec:
     """The default few cells."""
     patterns = tuple(dict(one) for one in DEFAULT_PATTERNS if not read_only or "write" not in str(one["rw"]))
@@ -126,14 +136,16 @@ def keep(directory: Path, settings: Settings) -> None:
     confined.write_text(directory / SETTINGS, json.dumps(settings.as_json(), indent=1) + "\n", in_root=True)
 
 
-def read_kept(directory: Path) -> Settings | None:
-    """What a directory's watch does; None where there is none yet. Raises UsageError for a file that is none."""
+def read_kept(directory: Path, budget_seconds: float | None) -> Settings | None:
+    """What a directory's watch does in rounds that take so long; None where there is none yet. Raises UsageError for a
+    file that is none.
+    """
     path = directory / SETTINGS
     try:
         told = json.loads(confined.read_text(path))
         if told["format"] != FORMAT:
             raise ValueError
-        spec = CampaignSpec.from_record(told["spec"])
+        spec = replace(CampaignSpec.from_record(told["spec"]), budget_seconds=budget_seconds)
         return Settings(spec, str(told["quantity"]), int(told["charts"]), bool(told["read_only"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -141,12 +153,18 @@ def read_kept(directory: Path) -> Settings | None:
         raise UsageError("this is not what a watch keeps", where=str(path), remedy="choose another -o") from error
 
 
+def kept_of(directory: Path, spec: CampaignSpec) -> Settings | None:
+    """The settings of a watch that was begun when its target was there; None where there is none."""
+    found, named = read_kept(directory, spec.budget_seconds), spec.targets[0][1]
+    return found if found is not None and found.target in (named, os.path.realpath(named)) else None
+
+
 def kept(directory: Path, wanted: Settings, *, chosen: bool) -> Settings:
     """The settings of a directory's watch, with this call's budget; `wanted` where there is none yet.
 
     chosen: whether the cells were named in this call. Raises UsageError where they are others.
     """
-    found = read_kept(directory)
+    found = read_kept(directory, wanted.spec.budget_seconds)
     if found is None:
         return wanted
     if found.compared != wanted.compared or (chosen and not _same_cells(found.spec, wanted.spec)):
@@ -155,7 +173,7 @@ def kept(directory: Path, wanted: Settings, *, chosen: bool) -> Settings:
             where=str(directory),
             remedy="choose another -o, or ask for what it was begun with",
         )
-    return replace(found, spec=replace(found.spec, budget_seconds=wanted.spec.budget_seconds))
+    return found
 
 
 def _same_cells(found: CampaignSpec, wanted: CampaignSpec) -> bool:

@@ -108,6 +108,7 @@ QUANTITIES = {
 
 COMPARED = {name: q.words for name, q in QUANTITIES.items() if not q.per_job}
 """What sides can be compared by, in words."""
+LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
 
 
 def quantity(name: str) -> Quantity:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import exp, expm1, log, log1p
 
 from ioatlas.stats.distributions import Z95
-from ioatlas.stats.sequential import METHOD, Found, Watcher, limit_for
+from ioatlas.stats.sequential import METHOD, Found, Watcher, limit_for, run_length
 
 __all__ = ["METHOD", "Change", "Chart", "Round", "Rules", "Watched"]
 
@@ -35,6 +35,10 @@ class Rules:
     def limit(self, charts: int) -> float:
         """Of one side of one chart."""
         return limit_for(round(max(1, charts) * self.false_alarm_seconds / self.every_seconds, 6))
+
+    def found_after(self, charts: int) -> dict[float, float]:
+        """Mean rounds until a change is found, by its size in standard deviations of rounds."""
+        return {shift: round(run_length(self.limit(charts), shift), 1) for shift in (2.0, 3.0, 5.0)}
 
     def phase(self, time: float) -> int:
         """Which part of the rhythm a moment belongs to."""

@@ -14,9 +14,10 @@ from typing import Literal
 
 from ioatlas.answer.analysis.compare import TOLERANCE, CellComparison, MapComparison, Outcome, between_campaigns
 from ioatlas.answer.analysis.many import ManyComparison, Pair, Place, compare_many
-from ioatlas.answer.results.sides import LOWER_IS_BETTER, Aligned, Side, align, read_campaign, read_sides
+from ioatlas.answer.results.sides import Aligned, Side, align, read_campaign, read_sides
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.errors import UsageError
+from ioatlas.model.quantities import LOWER_IS_BETTER
 from ioatlas.model.units import format_size_rounded
 
 MOST_SIDES = 40

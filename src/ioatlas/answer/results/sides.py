@@ -43,7 +43,6 @@ from ioatlas.store.journal import Journal
 
 _PROTOCOLS = frozenset(URI_ENGINES.values())
 """Engines that follow from how a target is reached."""
-LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
 
 Place = tuple[str, str]
 """Key of a cell, and direction."""
