@@ -22,7 +22,7 @@ from ioatlas.model.quantities import COMPARED
 from ioatlas.model.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
-    from ioatlas.answer.analysis.compare import CellComparison, MapComparison
+    from ioatlas.answer.analysis.compare import CellComparison, MapComparison, Outcome
     from ioatlas.answer.analysis.many import Pair
     from ioatlas.answer.results.comparison import Apart, Group, SidesComparison
     from ioatlas.report.export.to_gate import Check, Gate
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 MOST_DETECTABLE = 0.9
 """A slowdown larger than this is no measure of what a comparison can find."""
+DIFFER: tuple[Outcome, Outcome] = ("higher", "lower")
 _NAME = 16
 _MARKS = {"higher": "+", "lower": "-", "same": "=", "not different": "?"}
 
@@ -113,33 +114,42 @@ def answer(found: SidesComparison, *, every: bool = False) -> list[str]:
 
 def verdict(found: SidesComparison) -> str:
     """In capitals, as of two campaigns."""
-    result = found.result
-    tested = [pair for pair in result.pairs if pair.whole is not None]
-    if not tested and not any(pair.count("higher", "lower") for pair in result.pairs):
-        if any(pair.cells for pair in result.pairs):
-            return "NO DIFFERENCE SHOWN, and no whole map was tested"
-        return "TOO FEW VISITS TO TELL" if _have_visits(found) else "SINGLE READINGS, WHICH NO TEST CAN TELL APART"
-    told = [pair for pair in tested if pair.whole is not None and pair.whole.outcome in ("higher", "lower")]
-    if not told:
-        all_same = len(tested) == len(result.pairs) and all(
-            pair.whole and pair.whole.outcome == "same" for pair in tested
-        )
-        if any(pair.count("higher", "lower") for pair in result.pairs):
-            return f"SINGLE CELLS DIFFER, no whole map {'does' if tested else 'was tested'}"
-        weak = max(pair.whole.detectable for pair in tested if pair.whole is not None) > result.effect
-        nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
-        return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
+    result, wholes = found.result, found.result.wholes
+    if any(map(_differs, wholes)):
+        return _ahead(found)
+    if any(pair.count(*DIFFER) for pair in result.pairs):
+        return f"SINGLE CELLS DIFFER, no whole map {'does' if wholes else 'was tested'}"
+    if not wholes:
+        return _untested(found)
+    if len(wholes) == len(result.pairs) and {whole.outcome for whole in wholes} == {"same"}:
+        return f"THE SAME within {result.tolerance:.0%}"
+    return "NO DIFFERENCE SHOWN" + (", and the test was weak" if result.weakest > result.effect else "")
+
+
+def _differs(one: MapComparison) -> bool:
+    return one.outcome in DIFFER
+
+
+def _untested(found: SidesComparison) -> str:
+    if any(pair.cells for pair in found.result.pairs):
+        return "NO DIFFERENCE SHOWN, and no whole map was tested"
+    return "TOO FEW VISITS TO TELL" if _have_visits(found) else "SINGLE READINGS, WHICH NO TEST CAN TELL APART"
+
+
+def _ahead(found: SidesComparison) -> str:
+    """Where whole maps differ: which of two, who is ahead of several, or which differ from the base."""
+    base = found.names[found.base]
     if len(found.sides) == 2:
         (pair,) = found.against_base
-        way = pair.whole.outcome.upper() if pair.whole else ""
-        return f"{found.names[pair.second]} IS {way} than {found.names[found.base]}"
-    if not result.ranking:
-        base, worse = found.names[found.base], found.worse
-        down = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome == worse]
-        up = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome != worse]
-        parts = [f"{_and(up)} BETTER than {base}" if up else "", f"{_and(down)} WORSE than {base}" if down else ""]
-        return "; ".join(part for part in parts if part)
-    return _leader(found, {side for pair in tested for side in (pair.first, pair.second)})
+        return f"{found.names[pair.second]} IS {pair.whole.outcome.upper() if pair.whole else ''} than {base}"
+    if found.result.ranking:
+        return _leader(found)
+    told, (better,) = [], {*DIFFER} - {found.worse}
+    for outcome, word in ((better, "BETTER"), (found.worse, "WORSE")):
+        whole = ((pair.second, pair.whole) for pair in found.result.pairs if pair.whole)
+        if names := [found.names[side] for side, one in whole if one.outcome == outcome]:
+            told.append(f"{_and(names)} {word} than {base}")
+    return "; ".join(told)
 
 
 def _have_visits(found: SidesComparison) -> bool:
@@ -147,12 +157,13 @@ def _have_visits(found: SidesComparison) -> bool:
     return sum(side.repeated for side in found.sides) > 1
 
 
-def _leader(found: SidesComparison, tested: set[int]) -> str:
+def _leader(found: SidesComparison) -> str:
     """Who is ahead of the sides that could be tested."""
+    tested = {side for pair in found.result.pairs if pair.whole for side in (pair.first, pair.second)}
     ranking = [place for place in found.result.ranking if place.side in tested]
+    untested = [name for side, name in enumerate(found.names) if side not in tested]
+    rest = f"; no test of {_and(untested)}" if untested else ""
     first = [place for place in ranking if place.best == 1]
-    untested = len(found.sides) - len(ranking)
-    rest = f"; no test of {_and([name for at, name in enumerate(found.names) if at not in tested])}" if untested else ""
     if len(first) == len(ranking):
         return f"SOME DIFFER, AND NONE IS AHEAD OF ALL{rest}"
     if len(first) > 1:
@@ -217,25 +228,27 @@ def _about_cells(found: SidesComparison) -> Iterator[str]:
         yield f"Best    {told}no single one in {result.undecided} of the {n} cells that all have"
     elif not n:
         yield "Cells   none is in all of them: each pair is compared over the cells it shares"
-    for pair in result.pairs if len(found.sides) == 2 else ():
-        for side, other in ((pair.first, pair.second), (pair.second, pair.first)):
-            if alone := len(found.loads.readings[side].keys() - found.loads.readings[other].keys()):
-                yield f"Cells   {alone} only in {found.names[side]}"
-    why = Counter(cell.reason for pair in result.pairs for cell in pair.cells if cell.outcome == "not comparable")
-    yield from (f"Cells   {plural(count, 'cell')} not compared: {reason}" for reason, count in why.items() if reason)
-    if result.n_common and any(pair.whole and pair.map_cells != result.n_common for pair in result.pairs):
+    yield from _cells_left_out(found)
+    if n and any(pair.whole and pair.map_cells != n for pair in result.pairs):
         yield "Maps    each pair over the cells it shares, for few are in all sides"
     if found.loads.told_apart:
         yield f"Left out: {found.loads.told_apart} loads, because a source does not tell what tells them apart"
 
 
+def _cells_left_out(found: SidesComparison) -> Iterator[str]:
+    for pair in found.result.pairs if len(found.sides) == 2 else ():
+        for side, other in ((pair.first, pair.second), (pair.second, pair.first)):
+            if alone := found.loads.alone(side, other):
+                yield f"Cells   {alone} only in {found.names[side]}"
+    why = Counter(cell.reason for pair in found.result.pairs for cell in pair.cells if cell.outcome == "not comparable")
+    yield from (f"Cells   {plural(count, 'cell')} not compared: {reason}" for reason, count in why.items() if reason)
+
+
 def _power(found: SidesComparison) -> Iterator[str]:
-    """What could have been found, where not everything was."""
-    wholes = [pair.whole for pair in found.result.pairs if pair.whole is not None]
-    silent = [whole for whole in wholes if whole.outcome not in ("higher", "lower")]
+    """What could have been found, and what to do where not everything was."""
     cells = [cell.detectable for pair in found.result.pairs for cell in pair.cells if cell.detectable is not None]
-    weakest = max((whole.detectable for whole in wholes), default=1.0)
-    if not wholes:
+    weakest = found.result.weakest
+    if not found.result.wholes:
         yield "Power   no whole map was tested: on both sides it needs cells with repeats or an interval"
     elif weakest >= MOST_DETECTABLE:
         yield "Power   weak: even large differences between whole maps could be missed"
@@ -245,17 +258,28 @@ def _power(found: SidesComparison) -> Iterator[str]:
         single = median(cells)
         told = f"{_percent(single)} slower" if single < MOST_DETECTABLE else "many times slower"
         yield f"        A typical single cell has to be {told}."
+    yield from _assumed(found)
+    yield from _next(found, tested=bool(cells))
+
+
+def _assumed(found: SidesComparison) -> Iterator[str]:
+    """What the figures hold, or do not, of what moves between set-ups and between campaigns."""
     if found.set_ups == 1:
         yield "        What moves between set-ups is not known, and not in these figures."
     if found.campaign_sd is not None:
         yield f"        Campaigns of the unchanged target differ by {found.campaign_sd:.1%}, which is in all intervals."
     elif len({side.directory for side in found.sides if side.repeated}) == 2 == len(found.sides):
         yield "        Assumed: the target drifted no more between the campaigns than during them. --same tests it."
-    if not wholes and cells and not _have_visits(found):
-        yield "Next    read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
-    elif not wholes and not _have_visits(found):
-        yield "Next    measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
-    elif (silent and weakest > found.result.effect) or not wholes:
+
+
+def _next(found: SidesComparison, *, tested: bool) -> Iterator[str]:
+    """tested: whether cells were."""
+    result = found.result
+    if not result.wholes and not _have_visits(found):
+        read = "read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
+        measure = "measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
+        yield f"Next    {read if tested else measure}"
+    elif not result.wholes or (result.weakest > result.effect and not all(map(_differs, result.wholes))):
         more = "a longer --budget" if any(side.by_law for side in found.sides) else "more --visits"
         yield f"Next    {more}, when the targets are idle"
 
@@ -366,7 +390,6 @@ def document(found: SidesComparison) -> dict[str, Any]:
 def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
     tested = max(1, len(pair.cells))
     loads, untold = found.loads, found.loads.told_by_one(pair.first, pair.second)
-    measured = [loads.readings[side].keys() for side in (pair.first, pair.second)]
 
     def cell(row: CellComparison) -> dict[str, Any]:
         about = loads.rows[row.cell]
@@ -392,8 +415,8 @@ def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
         "map": asdict(pair.whole) if pair.whole else None,
         "cells_compared": len(pair.cells),
         "cells_untested": len(pair.untested),
-        "cells_only_first": len(measured[0] - measured[1]),
-        "cells_only_second": len(measured[1] - measured[0]),
+        "cells_only_first": loads.alone(pair.first, pair.second),
+        "cells_only_second": loads.alone(pair.second, pair.first),
         "cells_of_map": pair.map_cells,
         **{f"cells_{name}": count for name, count in counts.items()},
         **{f"share_{name}": count / tested for name, count in counts.items()},

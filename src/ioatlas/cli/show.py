@@ -94,7 +94,7 @@ def command(
         show(result, place=shown(directory), report=str(page) if page.is_file() else "")
         if not verbose:
             return
-    console = console_of() if console_of().is_terminal else console_of(PIPE_WIDTH)
+    console = console_of(PIPE_WIDTH)
     own = text_tables(_own(result), console.width)
     mapped = not (own and plain) or result.is_map
     parts = [] if asked and mapped else own

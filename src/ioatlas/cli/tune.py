@@ -128,16 +128,9 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
     found = load_gains(journal, base := spec.patterns[0])
     settings = load_settings(journal, base, found)
     if how.as_json:
-        told = [asdict(one) | {"proved": one.proved} for one in found]
-        say_json(
-            {
-                "directory": str(journal.directory),
-                "as_it_is": base,
-                "gains": told,
-                "settings": settings,
-                "report": str(report),
-            }
-        )
+        gains = [asdict(one) | {"proved": one.proved} for one in found]
+        told = {"directory": str(journal.directory), "as_it_is": base, "gains": gains, "settings": settings}
+        say_json({**told, "report": str(report)})
     else:
         click.echo(sentence_of(Finding(FindingCode.HIGHEST_LOAD, cure(found, spec))))
         click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in base.items()))

@@ -55,12 +55,10 @@ PASTED_WIDTH, PASTED_LINES = 80, 60
 _BADGES = {Trust.GOOD: "bold black on green", Trust.FAIR: "bold black on yellow", Trust.LOW: "bold white on red"}
 
 
-def console_of(width: int | None = None) -> Console:
-    """A console on standard output. Elsewhere than on a terminal it is as wide as a screen may be."""
+def console_of(width: int = WIDEST) -> Console:
+    """A console on standard output. width: of what is no terminal; by default as wide as a screen may be."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if console.is_terminal and width is None:
-        return console
-    return Console(highlight=False, markup=False, emoji=False, width=width or WIDEST)
+    return console if console.is_terminal else Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def screen(result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
@@ -99,7 +97,7 @@ def answer_lines(
 def pasted(result: CampaignResult, form: str) -> str:
     """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
     summary, clean = summarise(result), redactor(result.targets)
-    lines = answer_lines(summary, result, console_of(PASTED_WIDTH), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
+    lines = answer_lines(summary, result, console_of(), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
     return (texts.markdown if form == "md" else texts.bbcode)(
         " ".join(clean(title_of(summary)).split()),
         f"trust: {summary.trust_text}",

@@ -105,6 +105,16 @@ class ManyComparison:
     map_level: float
     method: str = METHOD
 
+    @property
+    def wholes(self) -> list[MapComparison]:
+        """The whole maps that were tested."""
+        return [pair.whole for pair in self.pairs if pair.whole is not None]
+
+    @property
+    def weakest(self) -> float:
+        """The difference that every test of a whole map finds."""
+        return max((whole.detectable for whole in self.wholes), default=1.0)
+
     def pair(self, first: int, second: int) -> Pair | None:
         """The pair in this order, or turned round."""
         for pair in self.pairs:

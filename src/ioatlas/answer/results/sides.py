@@ -363,6 +363,10 @@ class Aligned:
         values = [reading.value for reading in self.readings[side].get(load, ())]
         return exp(fmean(map(log, values))) if values and min(values) > 0 else None
 
+    def alone(self, first: int, second: int) -> int:
+        """How many loads the first has and the second has not."""
+        return len(self.readings[first].keys() - self.readings[second].keys())
+
     def told_by_one(self, first: int, second: int) -> dict[str, tuple[str, ...]]:
         """By load the options that one of two sides does not tell, and that were taken as equal."""
         loads = [
