@@ -85,29 +85,32 @@ def command(
     from rich.text import Text
 
     from ioatlas.answer.analysis.summary import summarise
-    from ioatlas.report.screen import console_of, text_tables, title_lines
+    from ioatlas.report.screen import console_of, title_lines
 
-    plain = not (all_cells or x or y)
-    asked = bool(quantity_name) or not plain
+    asked = any((all_cells, x, y, quantity_name))
     if not asked:
         page = report_of(directory)
         show(result, place=shown(directory), report=str(page) if page.is_file() else "")
-        if not verbose:
-            return
-    console = console_of(PIPE_WIDTH)
+    if asked or verbose:
+        console = console_of(PIPE_WIDTH)
+        parts = _parts(result, quantity_name, x, y, console, all_cells=all_cells)
+        if not asked:
+            print_lines([Text("")], console)
+        head = _findings(result, console.width) if verbose else title_lines(summarise(result), console.width)
+        _print([*head, *parts], console)
+
+
+def _parts(
+    result: CampaignResult, name: str | None, x: str, y: str, console: Console, *, all_cells: bool
+) -> list[RenderableType]:
+    """What a campaign says in tables; and its map, or all cells, where it has one or where that was asked for."""
+    from ioatlas.report.screen import text_tables
+
     own = text_tables(_own(result), console.width)
-    mapped = not (own and plain) or result.is_map
-    parts = [] if asked and mapped else own
-    if mapped and all_cells:
-        parts += _cell_list(result, console)
-    elif mapped:
-        parts += _map(result, quantity(quantity_name or _usual(result)), x, y, console)
-    if not asked:
-        print_lines([Text("")], console)
-    _print(
-        [*(_findings(result, console.width) if verbose else title_lines(summarise(result), console.width)), *parts],
-        console,
-    )
+    if own and not (all_cells or x or y or result.is_map):
+        return own
+    drawn = _cell_list(result, console) if all_cells else _map(result, quantity(name or _usual(result)), x, y, console)
+    return drawn if all_cells or x or y or name else [*own, *drawn]
 
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
