@@ -140,27 +140,34 @@ def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
             "verified": found.verified,
             "refused": found.refused,
             "signature": found.signature,
-            "signer": found.signer or None,
-            "fingerprint": found.fingerprint or None,
-            "packed_with": found.packed_with or None,
-            "since": found.since or None,
+            **{name: getattr(found, name) or None for name in ("signer", "fingerprint", "packed_with", "since")},
             "checks": [vars(check) for check in found.checks],
         }
         say_json(told)
     else:
-        said = "REFUSED" if found.refused else "VERIFIED" if found.verified else "NOT VERIFIED IN FULL"
+        said, then = _said(found)
         say(f"{bundle.name}: {said}{_signed(found)}")
         for check in found.checks:
             say(f"  {CHECK_MARKS[check.state]} {check.name}: {check.text}")
-        if found.verified and found.signature is Signature.UNKNOWN:
-            say("Next: compare the fingerprint with its holder's, then `ioatlas atlas key trust`.")
-        elif found.refused:
-            say("Next: do not use it; ask its maker for another copy.")
-        elif not found.verified:
-            by = f"ioatlas {found.since}" if found.since else "another version"
-            say(f"Next: this is expected of what {by} made: check it with that version too; do not rank it by this.")
+        if then:
+            say(f"Next: {then}")
     if not found.verified:
         raise click.exceptions.Exit(GateError.exit_code)
+
+
+def _said(found: Verification) -> tuple[str, str]:
+    """The answer, and what to do next; '' for nothing."""
+    if found.refused:
+        return "REFUSED", "do not use it; ask its maker for another copy."
+    if found.verified:
+        unknown = found.signature == "unknown"
+        return (
+            "VERIFIED",
+            "compare the fingerprint with its holder's, then `ioatlas atlas key trust`." if unknown else "",
+        )
+    by = f"ioatlas {found.since}" if found.since else "another version"
+    then = f"this is expected of what {by} made: check it with that version too; do not rank it by this."
+    return "NOT VERIFIED IN FULL", then
 
 
 def _signed(found: Verification) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,15 +62,7 @@ def answer(found: Testbed) -> list[str]:
     lines = []
     for name in shown[:MOST_GROUPS]:
         told = [f"{fact.name[len(name) + 1 :]} {_shown(fact)}{_DOUBT.get(fact.kind, '')}" for fact in known[name]]
-        line = ""
-        for text in told:
-            if len(line) + len(text) + 3 > room() - side - 12:
-                break
-            line += f"{' · ' if line else ''}{text}"
-        left = len(told) - (line.count(" · ") + 1 if line else 0)
-        lines.append(
-            f"{name.ljust(side)}{line}{f' · {left} more' if left and line else f'{left} facts' if left else ''}"
-        )
+        lines.append(name.ljust(side) + _fitting(told, room() - side - 12))
     if len(shown) > MOST_GROUPS:
         lines.append(f"... and {len(shown) - MOST_GROUPS} more groups")
     unknown = sum(fact.value is None for fact in found.facts)
@@ -78,6 +71,16 @@ def answer(found: Testbed) -> list[str]:
         f"{len(found.facts)} facts in {found.seconds:.2f} s: {doubtful} doubtful (?), {unknown} not known. All: -v"
     )
     return lines
+
+
+def _fitting(texts: Sequence[str], width: int) -> str:
+    """As many as fit, and how many more there are."""
+    line, count = "", 0
+    while count < len(texts) and len(line) + len(texts[count]) + 3 <= width:
+        count += 1
+        line = " · ".join(texts[:count])
+    left = len(texts) - count
+    return f"{line} · {left} more" if left and line else f"{left} facts" if left else line
 
 
 def _groups(found: Testbed) -> dict[str, list[Fact]]:
