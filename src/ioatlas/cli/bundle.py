@@ -160,11 +160,8 @@ def _said(found: Verification) -> tuple[str, str]:
     if found.refused:
         return "REFUSED", "do not use it; ask its maker for another copy."
     if found.verified:
-        unknown = found.signature == "unknown"
-        return (
-            "VERIFIED",
-            "compare the fingerprint with its holder's, then `ioatlas atlas key trust`." if unknown else "",
-        )
+        then = "compare the fingerprint with its holder's, then `ioatlas atlas key trust`."
+        return "VERIFIED", then if found.signature == "unknown" else ""
     by = f"ioatlas {found.since}" if found.since else "another version"
     then = f"this is expected of what {by} made: check it with that version too; do not rank it by this."
     return "NOT VERIFIED IN FULL", then
