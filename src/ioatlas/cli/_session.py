@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.api import load
 from ioatlas.cli._arguments import report_of
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
 from ioatlas.cli._output import show
-from ioatlas.measure.campaign import load_result, run
+from ioatlas.measure.campaign import run
 from ioatlas.measure.procedures.registry import procedure_of_journal
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import FindingCode
@@ -25,13 +26,13 @@ from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.report.findings import worded
 from ioatlas.report.page import write_report
 from ioatlas.store import confined
-from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.cli._options import Measuring
     from ioatlas.measure.run.live import Summary
     from ioatlas.measure.run.set_up import Consent
     from ioatlas.model.result import CampaignResult
+    from ioatlas.store.journal import Journal
 
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
@@ -145,7 +146,7 @@ def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         json_lines(_done(summary, str(report)))
         return
-    answer(journal.directory, load_result(journal.directory), verbose=verbose)
+    answer(journal.directory, load(journal.directory), verbose=verbose)
     click.echo("The campaign is complete: nothing is left to do.")
 
 
@@ -179,7 +180,7 @@ def write_report_of(directory: Path) -> CampaignResult:
     """What the report in a campaign's directory shows, which is written. Without a page there is still an answer."""
     path = report_of(directory)
     confined.is_ordinary(path, linked=False)
-    result = load_result(directory)
+    result = load(directory)
     try:
         write_report(result, path)
     except IoAtlasError as error:

@@ -74,9 +74,9 @@ def command(
     """
     share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     _tell_the_same(sides)
-    from ioatlas.answer.results.comparison import compare_sides
+    from ioatlas import api
 
-    found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)
+    found = api.compare(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)
     tell(found, **wanted)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
+from ioatlas import api
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.product.cost import Offer, Terms, compare_costs, offers_of
 from ioatlas.answer.product.cost_rows import CSV_COLUMNS, csv_rows, document, price_drawing, sentences, table
@@ -20,7 +21,6 @@ from ioatlas.answer.product.sheet_file import read_sheet_file
 from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import check_ending, print_lines, say_json, says_what_does_not_fit, write_table
-from ioatlas.measure.procedures.registry import load_result
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent
@@ -118,7 +118,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
             "nothing to cost", remedy="name a campaign and its sheet: `ioatlas product cost DIR --product SHEET.toml`"
         )
     if len(results) == 1 and len(sheets) > 1:
-        offers = offers_of(read_sheet_file(sheets[0]), load_result(results[0]))
+        offers = offers_of(read_sheet_file(sheets[0]), api.load(results[0]))
         if len(offers) == len(sheets):  # one result with a target for each product
             return [
                 Offer(read_sheet_file(sheet), one.result, one.target) for sheet, one in zip(sheets, offers, strict=True)
@@ -131,7 +131,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
         )
     found: list[Offer] = []
     for n, directory in enumerate(results):
-        result = load_result(directory)
+        result = api.load(directory)
         found += offers_of(read_sheet_file(sheets[n]), result) if sheets else _named(directory, result)
     for sheet in sheets[len(results) :]:
         found.append(Offer(read_sheet_file(sheet)))

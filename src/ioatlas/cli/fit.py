@@ -82,8 +82,8 @@ def command(
 
 def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
     """The answer by a campaign that was measured. Ends with its exit status."""
+    from ioatlas import api
     from ioatlas.cli._session import told_below
-    from ioatlas.measure.campaign import load_result
     from ioatlas.measure.procedures.fit.fits import fits_measured, requirement
     from ioatlas.measure.procedures.fit.read import read_uses
     from ioatlas.measure.procedures.fit.verdict import Answer
@@ -91,7 +91,7 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
 
     journal = Journal.open(directory)
     click.get_current_context().call_on_close(journal.close)
-    result = load_result(directory)
+    result = api.load(directory)
     fits = fits_measured(journal, read_uses(uses), result.estimates)
     places = {one.name: one for one in journal.targets()}
     for fit in () if how.as_json else fits:

@@ -89,16 +89,15 @@ def open_command(directory: Path) -> None:
 
     An existing report.html is never opened as it is, because it may be somebody else's page.
     """
-    from ioatlas.measure.campaign import load_result
-    from ioatlas.report.page import write_report
+    from ioatlas import api
 
-    result = load_result(directory)
+    result = api.load(directory)
     report = directory / REPORT
     confined.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
     if is_opened(directory) or not os.access(directory, os.W_OK):
         report = Path(tempfile.mkdtemp(prefix="ioatlas-")) / REPORT
         click.echo(f"{shown(directory)} cannot be written to: the report is made in {report.parent}", err=True)
-    write_report(result, report)
+    api.export(result, report)
     open_report(report)
 
 

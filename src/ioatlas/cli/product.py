@@ -256,10 +256,10 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
 
     Specifications, price, what was claimed and measured, what works.
     """
+    from ioatlas import api
     from ioatlas.answer.product.cost import Offer
     from ioatlas.answer.product.sheet_file import read_sheet_file
     from ioatlas.answer.product.table import columns, rows, table_document
-    from ioatlas.measure.procedures.registry import load_result
 
     if output is not None:
         check_ending(output)
@@ -269,7 +269,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
             where="--result",
             remedy="give at most one result for each sheet, in their order",
         )
-    measured = [load_result(path) for path in results]
+    measured = [api.load(path) for path in results]
     found = columns(
         [Offer(read_sheet_file(path), measured[n] if n < len(measured) else None) for n, path in enumerate(sheets)]
     )

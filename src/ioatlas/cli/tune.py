@@ -22,7 +22,6 @@ from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.plan.sweep import read_sweep
 
 if TYPE_CHECKING:
-    from ioatlas.measure.run.procedure import Procedure
     from ioatlas.plan.latency_search import Goal
     from ioatlas.store.journal import Journal
 
@@ -93,6 +92,7 @@ def command(
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
     from ioatlas.cli._session import go_on
     from ioatlas.measure.procedures.tune.procedure import Tune
+    from ioatlas.measure.procedures.tune.turns import advised
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput, advise=advise)
     spec = _spec(
@@ -101,15 +101,7 @@ def command(
     spec = replace(spec, clients=clients)
     if bool(cure) != bool(undo) or (cure and not advise):
         raise UsageError("it takes --advise, --cure and --undo", where="--cure", remedy="give all three of them")
-    procedure: Procedure | None = Tune(goal)
-    if advise:
-        from ioatlas.measure.procedures.tune.advice import with_changes, with_command
-        from ioatlas.measure.procedures.tune.turns import Advise
-        from ioatlas.target.opening import open_target
-
-        engine = open_target(target).ioengine
-        procedure = None if cure else Advise()
-        spec = with_command(spec, engine, cure, undo) if cure and undo else with_changes(spec, engine)
+    spec, procedure = advised(spec, cure, undo) if advise else (spec, Tune(goal))
     plan = how.plan(spec, procedure)
     if how.only_shows(plan):
         return

@@ -18,6 +18,8 @@ from ioatlas.measure.procedures.tune.advice import (
     Foretellings,
     foretell,
     loads,
+    with_changes,
+    with_command,
 )
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
@@ -28,7 +30,9 @@ from ioatlas.model.outcomes import Fitted
 from ioatlas.model.visit import Purpose, RemarkKind
 from ioatlas.plan.orders import random_replicates
 from ioatlas.plan.pace import LEAST_SHARE
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.target.opening import open_target
 
 
 class AdviceSteps(MapSteps):
@@ -93,3 +97,11 @@ class Advise(DenseMap):
 
     def steps(self, session: Session) -> Steps:
         return AdviceSteps(session)
+
+
+def advised(spec: CampaignSpec, cure: str | None, undo: str | None) -> tuple[CampaignSpec, Procedure | None]:
+    """The campaign that tells what changes of a load gain; or what a command gains, which any procedure can measure."""
+    engine = open_target(spec.targets[0][1]).ioengine
+    if cure and undo:
+        return with_command(spec, engine, cure, undo), None
+    return with_changes(spec, engine), Advise()
