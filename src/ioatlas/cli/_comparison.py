@@ -23,7 +23,7 @@ from ioatlas.model.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
     from ioatlas.answer.analysis.compare import CellComparison, MapComparison, Outcome
-    from ioatlas.answer.analysis.many import Pair
+    from ioatlas.answer.analysis.many import Pair, Place
     from ioatlas.answer.results.comparison import Apart, Group, SidesComparison
     from ioatlas.report.export.to_gate import Check, Gate
 
@@ -160,18 +160,21 @@ def _have_visits(found: SidesComparison) -> bool:
 def _leader(found: SidesComparison) -> str:
     """Who is ahead of the sides that could be tested."""
     tested = {side for pair in found.result.pairs if pair.whole for side in (pair.first, pair.second)}
-    ranking = [place for place in found.result.ranking if place.side in tested]
     untested = [name for side, name in enumerate(found.names) if side not in tested]
-    rest = f"; no test of {_and(untested)}" if untested else ""
+    ranking = [place for place in found.result.ranking if place.side in tested]
+    return _first(ranking, found.names) + (f"; no test of {_and(untested)}" if untested else "")
+
+
+def _first(ranking: Sequence[Place], names: Sequence[str]) -> str:
     first = [place for place in ranking if place.best == 1]
     if len(first) == len(ranking):
-        return f"SOME DIFFER, AND NONE IS AHEAD OF ALL{rest}"
+        return "SOME DIFFER, AND NONE IS AHEAD OF ALL"
     if len(first) > 1:
-        return f"{_and([found.names[place.side] for place in first])} SHARE THE FIRST PLACE{rest}"
+        return f"{_and([names[place.side] for place in first])} SHARE THE FIRST PLACE"
     behind = [place for place in ranking if not set(first[0].letters) & set(place.letters)]
     if len(behind) == len(ranking) - 1:
-        return f"{found.names[first[0].side]} IS BEST{rest}"
-    return f"{found.names[first[0].side]} IS AHEAD of {_and([found.names[place.side] for place in behind])}{rest}"
+        return f"{names[first[0].side]} IS BEST"
+    return f"{names[first[0].side]} IS AHEAD of {_and([names[place.side] for place in behind])}"
 
 
 def _and(names: Sequence[str]) -> str:

@@ -127,27 +127,26 @@ def title_lines(summary: Summary, width: int) -> list[Text]:
 
 def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     shown = summary.headlines[:MOST_HEADLINES]
-    small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
-    small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
-    label = max([LABEL, *(len(name) + 2 for name in [*(one.label for one in shown), *(name for name, _ in small)])])
-    lines: list[Text] = []
     values = [value_of(one) for one in shown]
     widest = max((len(value) for value in values), default=0)
-    for one, value in zip(shown, values, strict=True):
-        lines += labelled(one.label, f"{value.ljust(widest)}   {where_of(one)}".rstrip(), width, label)
-    if not shown:
-        lines += labelled("Best", "no value can be named: see why below", width, label)
-    more = len(summary.headlines) - len(shown)
-    lines += labelled("", f"and {more} more: `ioatlas show {quote(place)} -v`", width, label) if more else []
-    for name, text in small:
-        lines += labelled(name, text, width, label)
-    if summary.bottlenecks:
-        parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
-        parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
-        odds = ["" if one.probability is None else f" ({one.probability:.0%})" for one in summary.bottlenecks]
-        parts = [part + told for part, told in zip(parts, odds, strict=True)]
-        lines += labelled("Bottleneck", " · ".join(part.replace(" ", "\xa0") for part in parts), width, label)
-    return lines
+    told = (f"{value.ljust(widest)}   {where_of(one)}".rstrip() for one, value in zip(shown, values, strict=True))
+    rows = [*zip((one.label for one in shown), told, strict=True)] or [("Best", "no value can be named: see why below")]
+    if more := len(summary.headlines) - len(shown):
+        rows.append(("", f"and {more} more: `ioatlas show {quote(place)} -v`"))
+    room = MOST_SMALL if len(shown) < MOST_HEADLINES else 2
+    rows += [(io.label, small_of(io)) for io in summary.small[:room]]
+    rows += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
+    rows += [("Bottleneck", _bottlenecks(summary))] if summary.bottlenecks else []
+    label = max([LABEL, *(len(name) + 2 for name, _ in rows)])
+    return [line for name, text in rows for line in labelled(name, text, width, label)]
+
+
+def _bottlenecks(summary: Summary) -> str:
+    """'path 12 cells (90%) · drive 3'."""
+    parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
+    parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
+    odds = ["" if one.probability is None else f" ({one.probability:.0%})" for one in summary.bottlenecks]
+    return " · ".join((part + told).replace(" ", "\xa0") for part, told in zip(parts, odds, strict=True))
 
 
 def _of_code(result: CampaignResult, code: FindingCode, label: str, width: int, most: int = 100) -> list[Text]:
