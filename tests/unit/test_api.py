@@ -24,8 +24,9 @@ def test_a_result_is_exported_as_its_suffix_says(tmp_path):
     world = World(tmp_path)
     world.run(MAP)
     result = api.load(world.directory)
-    for kind in ("csv", "json", "svg", "pdf", "html"):
-        api.export(result, tmp_path / f"nas.{kind}", "iops")
+    for kind in ("csv", "json", "md", "svg", "pdf", "html"):
+        assert [*api.export(result, tmp_path / f"nas.{kind}", "iops")] == [tmp_path / f"nas.{kind}"]
+    assert len(api.export(api.load(world.directory, ["bs=4k"]), tmp_path / "lines.svg", style="lines", x="bs")) == 1
     (best, *_) = api.headlines(result)
     told = json.loads((tmp_path / "nas.json").read_text())
     assert told["summary"]["headlines"][0]["value"] == best.value

@@ -12,7 +12,6 @@ from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress, TerminalLine
 from ioatlas.measure.run.live import axes_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
-from ioatlas.report.heatmap import LiveMap
 from tests.unit.simulated import LAW, World
 
 pytestmark = pytest.mark.usefixtures("no_law")
