@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import chain
 from operator import mul
 from typing import Any
@@ -29,10 +30,10 @@ SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""
 SCAN_LIMIT = 512 << 20
 _MOST_TOLD = 4
-_DATE_FORMS = ("%a %b %d %H:%M:%S %Y", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S")
+_DAY_FORMS = ("%a %b %d %Y", "%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y")
 _DATES = re.compile(
-    r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4}\b"
-    r"|\b(?:\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{4})[ T]\d\d:\d\d:\d\d"
+    r"\b([A-Z][a-z]{2} [A-Z][a-z]{2} {1,2}\d{1,2}) \d\d:\d\d:\d\d (\d{4})\b"
+    r"|\b(\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{4})[ T]\d\d:\d\d:\d\d"
 )
 _TOO_SMALL = "{} printed as 0: less than the tool has digits for"
 _PASTED_LIMIT = 1 << 20
@@ -109,6 +110,7 @@ def _search_on(source: Source) -> list[Format]:
 def read_source(source: Source) -> Iterator[ImportedReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
     with noted() as no_figures:
+        source.small()  # reads a small file once, for its head too
         day = _day_in(source.head(4 << 10).decode("latin-1"))
         yield from (_finished(one, {"measured": day} if day else {}) for one in _whole_jobs(_readings(source)))
     if no_figures:
@@ -119,10 +121,14 @@ def read_source(source: Source) -> Iterator[ImportedReading]:
 def _day_in(text: str) -> str | None:
     """The first day with a time of day in a text, as tools write when they began."""
     match = _DATES.search(text)
-    found = " ".join(match[0].replace("T", " ").split()) if match else ""
-    for form in _DATE_FORMS if found else ():
+    return _day(" ".join(filter(None, match.groups()))) if match else None
+
+
+@lru_cache(maxsize=1024)
+def _day(text: str) -> str | None:
+    for form in _DAY_FORMS:
         with suppress(ValueError):
-            return datetime.strptime(found, form).date().isoformat()  # noqa: DTZ007 - the zone is not told
+            return datetime.strptime(text, form).date().isoformat()  # noqa: DTZ007 - the zone is not told
     return None
 
 
