@@ -137,6 +137,8 @@ LIMIT_NAMES = {
     "single queue": {"ios"},
     "rate limit (token bucket)": {"bytes", "ios"},
     "rate limit in bytes": {"bytes"},
+    "rate limit per job in bytes": {"bytes"},
+    "rate limit per job in I/Os": {"ios"},
     "rate limit in I/Os": {"ios"},
     "rate limit in IOPS": {"ios"},
     "target": {"bytes", "ios", "cache"},

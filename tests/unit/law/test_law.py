@@ -477,3 +477,18 @@ def test_a_record_that_fits_nothing_is_none(fitted, change):
 
 def test_an_empty_record_is_none(fitted):
     assert fit_of({}, fitted[0]) is None
+
+
+def test_a_limit_of_each_connection_is_told_apart_from_one_of_all():
+    """Each job has 35 MB/s with a second of credit of its own, all of them 420 MB/s."""
+    target = Target(dict.fromkeys(BOTH, 2e-4), dict.fromkeys(BOTH, 5e4), dict.fromkeys(BOTH, 420e6))
+    courses = []
+    for one in [*QUICK, *QUICK]:
+        jobs = one.numjobs
+        target.buckets = [Bucket("bytes", BOTH, jobs * 35e6, jobs * 35e6, jobs * 300e6)]
+        courses.append(target.load(one, 3.0))
+    fit = fit_law(courses)
+    assert Limiter("bytes", BOTH, each=True) in fit.shape.limiters
+    for jobs, most in ((1, 35e6), (4, 140e6), (16, 420e6)):
+        told = tell(fit, cell("write", MIB, jobs), "write")
+        assert told.value * MIB == pytest.approx(most, rel=0.05)

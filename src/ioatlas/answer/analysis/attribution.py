@@ -35,7 +35,7 @@ HINDERED = 0.1
 SOFTIRQ_CORE = 0.5
 """Cores' worth of network interrupts from which a full core is full of them."""
 LINKS = frozenset({"link", "network path"})
-IN_BYTES = frozenset({"target bandwidth", "rate limit in bytes"})
+IN_BYTES = frozenset({"target bandwidth", "rate limit in bytes", "rate limit per job in bytes"})
 CARRIED = 0.97
 """Share of the rate that a load asks for, or that a link carries, from which it is reached."""
 _USER_SPACE = frozenset({"nbd", "rbd", "gfapi", "gfapi_async", "libiscsi", "http", "libhdfs"})

@@ -312,11 +312,12 @@ def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float, *, falle
         if limiter.refills:
             lost = max(0.0, lost - rate * max(0.0, course.start - clock))
         clock = max(clock, course.start + course.ended)
+        lost = 0.0 if limiter.each else lost
         if not limiter.covers(course.direction):
             if limiter.refills:
                 lost = max(0.0, lost - rate * course.ended)
             continue
-        size = limiter.size(course.bs)
+        size = limiter.size(course.cell)
         paths = lost + course.done * size - (rate * course.edges if limiter.refills else 0.0)
         most = max(most, float(paths.max() if course.fell or not fallen else paths[0]))
         lost = max(0.0, float(lost + course.moved * size - (rate * course.ended if limiter.refills else 0.0)))
@@ -339,10 +340,10 @@ def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = F
         fallen = [course for course in fallen if course.bs == chosen]
     if not fallen:
         return []
-    tails = sorted(course.tail * limiter.size(course.bs) for course in fallen)
+    tails = sorted(course.tail * limiter.size(course.cell) for course in fallen)
     rates = {tails[0], tails[len(tails) // 2], tails[-1]}
-    most = max(fallen, key=lambda one: limiter.size(one.bs) * one.excess)
-    peak = max(most.before * limiter.size(most.bs), FALL * tails[-1])
+    most = max(fallen, key=lambda one: limiter.size(one.cell) * one.excess)
+    peak = max(most.before * limiter.size(most.cell), FALL * tails[-1])
     return [Start(rate, max(draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
 
 
@@ -407,7 +408,10 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
     ]
     ways = fit.shape.ways
     only = (Limiter("bytes", ("write",), refills=False), Limiter("cache", ("write",)))
-    candidates = [(one,) for one in only if "write" in ways]
+    candidates: list[tuple[Limiter, ...]] = [(one,) for one in only if "write" in ways]
+    if len({one.cell.numjobs for one in courses if one.taught}) > 1:
+        of_each = [Limiter(unit, ways, each=True) for unit in UNITS]
+        candidates += [(of_each[0],), (of_each[1],), (*of_each,)]
     together: list[tuple[Limiter, ...]] = [(Limiter("ios", ways), Limiter("bytes", ways))]
     for unit in UNITS:
         candidates += [(Limiter(unit, (way,)),) for way in ways]
@@ -568,9 +572,10 @@ def _varied(fit: Fit, courses: Sequence[Course]) -> Iterator[Fit]:
     tried = [(narrow, fit.theta)]
     for number, limiter in enumerate(have):
         other = replace(limiter, unit="ios" if limiter.unit == "bytes" else "bytes")
-        for bs in {one.bs for one in fallen if limiter.covers(one.direction) and limiter.unit != "cache"}:
+        mine = [one.cell for one in fallen if limiter.covers(one.direction) and limiter.unit != "cache"]
+        for times in {other.size(cell) / limiter.size(cell) for cell in mine}:
             theta = fit.theta.copy()
-            theta[-3 * len(have) :][3 * number : 3 * number + 3] += math.log(other.size(bs) / limiter.size(bs))
+            theta[-3 * len(have) :][3 * number : 3 * number + 3] += math.log(times)
             tried.append(((*have[:number], other, *have[number + 1 :]), theta))
     for limiters, theta in tried:
         if limiters != have and len(set(limiters)) == len(limiters):

@@ -23,8 +23,13 @@ LIKELY = 0.95
 MOST_SURE = 0.99
 """How sure a law can make anybody: it may lack a part."""
 DEVICE = ("latency", "target IOPS", "target bandwidth")
-LIMITERS = {"bytes": "rate limit in bytes", "ios": "rate limit in I/Os"}
-KINDS = dict(zip((*DEVICE, *LIMITERS.values()), ("latency", "ios", "bytes", "bytes", "ios"), strict=True))
+LIMITERS = {
+    ("bytes", False): "rate limit in bytes",
+    ("ios", False): "rate limit in I/Os",
+    ("bytes", True): "rate limit per job in bytes",
+    ("ios", True): "rate limit per job in I/Os",
+}
+KINDS = dict(zip(DEVICE, ("latency", "ios", "bytes"), strict=True)) | {name: unit for (unit, _), name in LIMITERS.items()}
 """What a limit is of: one in bytes is one, be it a throttle or the device."""
 KIND_WORDS = {"latency": "latency", "ios": "I/Os a second", "bytes": "bytes a second"}
 
@@ -55,9 +60,9 @@ def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Flo
     for number, limiter in enumerate(fit.shape.limiters):
         if limiter.covers(direction):
             rate, ios = (np.log(fit.shape.value(theta, f"{number}.{part}")) for part in ("rate", "peak"))
-            size = math.log(limiter.size(float(cell.bs_bytes)))
+            size = math.log(limiter.size(cell))
             cache = {"target IOPS": -ios, "target bandwidth": size - rate}  # it is the medium behind it that limits
-            for name, logs in cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit], size - rate)]:
+            for name, logs in cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit, limiter.each], size - rate)]:
                 found[name] = np.maximum(found.get(name, logs), logs)
     return found
 
@@ -99,11 +104,11 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             continue
         for limiter, at in bursts(fit):
             # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
-            alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
-            if not all((limiter.ways, limiter.refills) in rival for rival in alike):
+            alike = [{(one.ways, one.refills, one.each) for one in rival.shape.limiters} for rival in fit.rivals]
+            if not all((limiter.ways, limiter.refills, limiter.each) in rival for rival in alike):
                 continue
             mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
-            fast = {one.direction for one in mine if one.before * limiter.size(one.bs) > FALL * at.rate}
+            fast = {one.direction for one in mine if one.before * limiter.size(one.cell) > FALL * at.rate}
             if not fast:  # what no load outran is not told of its direction
                 continue
             unit = "IOPS" if limiter.unit == "ios" else "B/s"
@@ -111,6 +116,7 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
                 "ways": [f"{way}s" for way in limiter.ways if way in fast],
                 "credit": {"value": at.size, "unit": "I/Os" if limiter.unit == "ios" else "B"},
                 "then": {"value": at.rate, "unit": unit},
+                "each": limiter.each,
             }
             if limiter.unit == "cache":
                 # Filled by the smallest blocks.

@@ -43,19 +43,21 @@ SHARED = ("corner", "knee")
 @dataclass(frozen=True)
 class Limiter:
     """A limit in bytes or I/Os, of reads, of writes, or of both together; or a write-back cache. Of that `rate` is of
-    the largest blocks, and `peak` the most I/Os a second that leave it.
+    the largest blocks, and `peak` the most I/Os a second that leave it. each: each job's connection has a bucket of its
+    own, which is full when its load begins.
     """
 
     unit: Unit
     ways: tuple[str, ...]
     refills: bool = True
+    each: bool = False
 
     def covers(self, direction: str) -> bool:
         return direction in self.ways
 
-    def size(self, bs: float) -> float:
-        """What an I/O takes of its bucket."""
-        return 1.0 if self.unit == "ios" else bs
+    def size(self, cell: Cell) -> float:
+        """What an I/O takes of the buckets, as a share of each where they are several."""
+        return (1.0 if self.unit == "ios" else float(cell.bs_bytes)) / (cell.numjobs if self.each else 1)
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,10 @@ class Shape:
         named += ["seek", "arms", "hop"] if self.seek else []
         return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
 
-    def lasting(self, theta: Floats, number: int, bs: Floats) -> Floats:
-        """I/Os a second of each block size that a limiter lets pass for good, shape (points, sizes)."""
+    def lasting(self, theta: Floats, number: int, size: Floats) -> Floats:
+        """I/Os a second that a limiter lets pass for good, shape (points, loads). size: what an I/O of each takes."""
         rate, peak = (self.value(theta, f"{number}.{part}")[..., None] for part in ("rate", "peak"))
-        limiter = self.limiters[number]
-        if limiter.unit == "cache":
-            return np.asarray(np.minimum(peak, rate / bs))
-        return np.asarray(rate / (1.0 if limiter.unit == "ios" else bs))
+        return np.asarray(np.minimum(peak if self.limiters[number].unit == "cache" else np.inf, rate / size))
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -103,6 +102,7 @@ class Loads:
     bs: Floats
     outstanding: Floats
     random: NDArray[np.bool_]
+    jobs: Floats
     streams: NDArray[np.bool_]
     """Whether I/Os come from several jobs, each with a part of the file."""
 
@@ -114,6 +114,7 @@ class Loads:
             np.array([float(cell.bs_bytes) for cell in cells]),
             np.array([float(cell.outstanding) for cell in cells]),
             np.array([cell.rw.startswith("rand") for cell in cells]),
+            np.array([float(cell.numjobs) for cell in cells]),
             np.array([cell.outstanding > cell.iodepth for cell in cells]),
         )
 
@@ -196,6 +197,7 @@ class Stack:
             covers = np.array([*map(limiter.covers, self.ways), False])
             mine = np.flatnonzero(covers[self.loads.ways])
             each, steps = (np.ones(bs.size) if limiter.unit == "ios" else bs for bs in (self.loads.bs, self.step_bs))
+            each = each / (self.loads.jobs if limiter.each else 1.0)
             self._found[limiter] = (mine, self.ends[mine], each[mine], covers[self.step_ways] * self.moved * steps)
         return self._found[limiter]
 
@@ -240,7 +242,8 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
             done[:, mine] = np.minimum(done[:, mine], allowed)
             continue
         rate = shape.value(theta, f"{number}.rate")[:, None]
-        level = _levels(limiter, rate, shape.value(theta, f"{number}.size")[:, None], stack)[:, mine]
+        level = shape.value(theta, f"{number}.size")[:, None]
+        level = np.repeat(level, mine.size, 1) if limiter.each else _levels(limiter, rate, level, stack)[:, mine]
         if not limiter.refills:
             level = level * (1 - rate / np.maximum(alone[:, mine] * size, rate))
         allowed = (rate / size)[:, :, None] * ends

@@ -81,11 +81,10 @@ class Told:
 
 def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> Floats:
     """Logarithm of I/Os a second that last, shape (points,) of theta (points, parameters)."""
-    bs = float(cell.bs_bytes)
     rate = device_rate(shape, theta, Loads.of([(cell, direction)], shape.ways))[:, 0]
     for number, limiter in enumerate(shape.limiters):
         if limiter.covers(direction):
-            rate = np.minimum(rate, shape.lasting(theta, number, np.array([bs]))[:, 0])
+            rate = np.minimum(rate, shape.lasting(theta, number, np.array([limiter.size(cell)]))[:, 0])
     return np.asarray(np.log(rate))
 
 
@@ -97,7 +96,7 @@ def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
 
 def fastest(limiter: Limiter, at: Start, courses: Sequence[Course]) -> float:
     """The rate of a token bucket, in its unit, while it has credit: its peak, as far as loads came to it."""
-    return max(at.rate, min(at.rate + at.peak, max(one.before * limiter.size(one.bs) for one in courses)))
+    return max(at.rate, min(at.rate + at.peak, max(one.before * limiter.size(one.cell) for one in courses)))
 
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
@@ -112,7 +111,7 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     order = np.argsort(points)
     shares = (np.cumsum(chances[order]) - chances[order] / 2) / chances.sum()
     least, most = np.exp(np.interp((1 - SURE, SURE), shares, points[order])).tolist()
-    hidden = (rate / limiter.size(float(cell.bs_bytes)) for limiter, rate in _hidden(fit, direction))
+    hidden = (rate / limiter.size(cell) for limiter, rate in _hidden(fit, direction))
     return replace(told[0], low=min([least, *hidden]), high=most)
 
 
@@ -129,7 +128,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
             suspects.append((replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses))
         elif mine:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
             other = Limiter(UNITS[limiter.unit == UNITS[0]], (direction,))
-            share = max(one.tail * other.size(one.bs) for one in mine) / fastest(limiter, at, mine)
+            share = max(one.tail * other.size(one.cell) for one in mine) / fastest(limiter, at, mine)
             suspects.append((other, share * at.rate, share * at.size, fit.courses))
     for place, course in enumerate(fit.courses):
         if not (course.counted and course.fell):
@@ -139,7 +138,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
             continue
         others = tuple(one for one in fit.courses if one is not course)
         for limiter in (Limiter(unit, tuple({direction, course.direction})) for unit in UNITS):
-            rate = course.tail * limiter.size(course.bs)
+            rate = course.tail * limiter.size(course.cell)
             suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
     return tuple(
         (limiter, rate)
@@ -196,7 +195,7 @@ def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
     back, which is likelier than that this one cell knows no limit.
     """
     told, mine = 1.01 * math.exp(_by_law(fit, cell, direction)[0]), [one for one in bursts(fit) if one[0].refills]
-    return any(one.covers(direction) and at.rate <= told * one.size(float(cell.bs_bytes)) for one, at in mine)
+    return any(one.covers(direction) and at.rate <= told * one.size(cell) for one, at in mine)
 
 
 @lru_cache(maxsize=64)
