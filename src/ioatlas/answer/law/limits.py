@@ -29,7 +29,9 @@ LIMITERS = {
     ("bytes", True): "rate limit per job in bytes",
     ("ios", True): "rate limit per job in I/Os",
 }
-KINDS = dict(zip(DEVICE, ("latency", "ios", "bytes"), strict=True)) | {name: unit for (unit, _), name in LIMITERS.items()}
+KINDS = dict(zip(DEVICE, ("latency", "ios", "bytes"), strict=True)) | {
+    name: unit for (unit, _), name in LIMITERS.items()
+}
 """What a limit is of: one in bytes is one, be it a throttle or the device."""
 KIND_WORDS = {"latency": "latency", "ios": "I/Os a second", "bytes": "bytes a second"}
 
@@ -62,7 +64,9 @@ def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Flo
             rate, ios = (np.log(fit.shape.value(theta, f"{number}.{part}")) for part in ("rate", "peak"))
             size = math.log(limiter.size(cell))
             cache = {"target IOPS": -ios, "target bandwidth": size - rate}  # it is the medium behind it that limits
-            for name, logs in cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit, limiter.each], size - rate)]:
+            for name, logs in (
+                cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit, limiter.each], size - rate)]
+            ):
                 found[name] = np.maximum(found.get(name, logs), logs)
     return found
 

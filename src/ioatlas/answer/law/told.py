@@ -95,8 +95,11 @@ def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
 
 
 def fastest(limiter: Limiter, at: Start, courses: Sequence[Course]) -> float:
-    """The rate of a token bucket, in its unit, while it has credit: its peak, as far as loads came to it."""
-    return max(at.rate, min(at.rate + at.peak, max(one.before * limiter.size(one.cell) for one in courses)))
+    """The rate under a limiter, in its unit, while it has credit, as far as loads came to it: of a bucket that refills
+    no more than its peak.
+    """
+    seen = max(max(one.before, one.tail) * limiter.size(one.cell) for one in courses)
+    return max(at.rate, min(at.rate + at.peak, seen) if limiter.refills else seen)
 
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
