@@ -50,8 +50,8 @@ def test_folders_tell_sets_apart_and_their_files_are_readings_of_one_load(import
     texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(5) for folder, rate in RATES}
     said = imported(texts)
     lines = [" ".join(line.split()) for line in said.splitlines()]
-    assert "File creation 702 ops/s 4 jobs on mdtest 4.0.0, usb" in lines
-    assert all(f"mdtest 4.0.0, {folder} 90 k/s file stat" in lines for folder in ("hdd", "ssd", "usb"))
+    assert "File creation 702 ops/s 4 jobs on usb" in lines
+    assert all(f"{folder} 90 k/s file stat" in lines for folder in ("hdd", "ssd", "usb"))
     assert "run3" not in said
 
 
@@ -73,7 +73,7 @@ def test_a_folder_for_each_repeat_tells_no_sets_apart(imported):
 
 def test_a_few_files_in_folders_are_sets_of_their_own(imported):
     said = imported({f"{folder}/{name}.txt": MDTEST.format(rate="5.0") for folder in "ab" for name in ("x", "y")})
-    assert all(f"mdtest 4.0.0, {name}" in said for name in ("a/x.txt", "a/y.txt", "b/x.txt", "b/y.txt"))
+    assert all(f"\n{name} " in said for name in ("a/x.txt", "a/y.txt", "b/x.txt", "b/y.txt"))
 
 
 def fio(rw, bs, depth, iops, direct="1"):
@@ -122,9 +122,8 @@ def test_sets_are_folders_before_they_are_jobs(tmp_path):
         for n in range(4):
             text = fio("read", 4096 << n, 1, rate).replace('"jobname": "a"', f'"jobname": "{folder}-{n}"')
             (tmp_path / folder / f"{n}.json").write_text(text)
-    lines = [line.split()[:3] for line in call("import", tmp_path).stdout.splitlines()]
-    assert [["fio", "3.33,", name] in lines for name in ("hdd", "ssd")] == [True, True]
-    assert sum(line[:2] == ["fio", "3.33,"] for line in lines) == 2
+    first = [line.partition(" ")[0] for line in call("import", tmp_path).stdout.splitlines()]
+    assert [first.count(name) for name in ("hdd", "ssd", "hdd-0", "ssd-0")] == [1, 1, 0, 0]
 
 
 def test_many_folders_of_many_files_are_sets(tmp_path):
