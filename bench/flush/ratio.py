@@ -46,8 +46,8 @@ def flush(directory: Path, name: str, load: tuple[str, ...], seconds: float, *, 
     ).stdout
     job = json.loads(told[told.index("{") :])["jobs"][0]
     write, sync = job["write"]["clat_ns"], job["sync"]["lat_ns"]
-    p99 = sync["percentile"]["99.000000"] + (0 if grows else write["percentile"]["99.000000"])
-    return (write["mean"] + sync["mean"]) / 1e6, p99 / 1e6
+    p99s = [one["percentile"]["99.000000"] for one in ([sync] if grows else [sync, write]) if one["N"]]
+    return (write["mean"] + sync["mean"]) / 1e6, max(1.0, sum(p99s)) / 1e6
 
 
 def spread(values: list[float]) -> str:
