@@ -114,7 +114,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class LoadReading:
-    """What one load of a small-I/O line gave. in_flight: I/Os."""
+    """What one load of a small-I/O line gave. in_flight: I/Os. limit: what limits it, '' where that was not told."""
 
     cell: str
     in_flight: int
@@ -123,6 +123,7 @@ class LoadReading:
     lat_p99_ns: float | None
     estimated: bool = False
     grade: Trust | None = None
+    limit: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from ioatlas.answer.analysis.best import NUMBER_WIDTH
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT
+from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.summary import Advice, Beside, Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, per_cent
 from ioatlas.report.findings import next_step
@@ -82,12 +83,17 @@ def where_of(one: Headline) -> str:
     facts = {one.tie: True, "the target may do more": one.lower_bound, "estimated": one.estimated}
     notes = [fact for fact, holds in facts.items() if fact and holds]
     told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
-    return f"{told} · {one.grade}" if one.grade is not None else told
+    return " · ".join(filter(None, (told, one.grade, named(one.limit))))
+
+
+def named(limit: str) -> str:
+    """A limit where one is told."""
+    return limit if limit != UNDETERMINED else ""
 
 
 def small_of(io: SmallIo) -> str:
     """'41.8 k IOPS, 16 in flight; alone 129 µs, p99 272 µs · low': most IOPS, the times of the lightest load (its
-    IOPS where none are known), and the worse grade of both.
+    IOPS where none are known), the worse grade of both, and what limits the former.
     """
     one, best = io.lightest, io.best
     text = f"{'~' if best.estimated else ''}{format_count(best.iops)} IOPS"
@@ -99,7 +105,9 @@ def small_of(io: SmallIo) -> str:
         alone = "; alone " if one.in_flight == 1 else f"; {one.in_flight} in flight: " if one.in_flight else "; "
         text += f"{': ' if one.cell == best.cell else alone}{'~' if one.estimated else ''}{', '.join(times)}"
     grades = [load.grade for load in (one, best) if load.grade is not None]
-    return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
+    return " · ".join(
+        filter(None, (text, *([max(grades, key=list(Trust).index)] if grades else []), named(best.limit)))
+    )
 
 
 def beside_of(one: Beside) -> str:

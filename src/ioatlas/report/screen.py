@@ -28,7 +28,7 @@ from ioatlas.report.export import texts
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.findings import told_doubts, worded
 from ioatlas.report.heatmap import draw
-from ioatlas.report.numbers import beside_of, next_line, small_of, title_of, value_of, where_of
+from ioatlas.report.numbers import beside_of, named, next_line, small_of, title_of, value_of, where_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, small_map
 
@@ -136,7 +136,8 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     room = MOST_SMALL if len(shown) < MOST_HEADLINES else 2
     rows += [(io.label, small_of(io)) for io in summary.small[:room]]
     rows += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
-    rows += [("Bottleneck", _bottlenecks(summary))] if summary.bottlenecks else []
+    limits = [one.limit for one in shown] + [io.best.limit for io in summary.small[:room]]
+    rows += [("Bottleneck", _bottlenecks(summary))] if summary.bottlenecks and not any(map(named, limits)) else []
     label = max([LABEL, *(len(name) + 2 for name, _ in rows)])
     return [line for name, text in rows for line in labelled(name, text, width, label)]
 

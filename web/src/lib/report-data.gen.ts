@@ -165,6 +165,7 @@ export interface LoadReadingData {
   lat_p99_ns: number | null;
   estimated: boolean;
   grade: Trust | null;
+  limit: string;
 }
 /**
  * A name and its value, in the order to show them.

@@ -271,6 +271,7 @@ def _reading(e: Estimate) -> LoadReading:
         e.lat_p99_ns,
         estimated=e.kind == "predicted",
         grade=e.grade,
+        limit=e.limit.resource if e.limit is not None else "",
     )
 
 
