@@ -199,7 +199,7 @@ function smallOf(rows: readonly Row[], direction: string): SmallIoData[] {
     "numjobs" in load || "iodepth" in load ? Number(load.numjobs ?? 1) * Number(load.iodepth ?? 1) : 0;
   const known = (value: number) => (Number.isNaN(value) ? null : value);
   const loadOf = (one: Row): LoadReadingData => ({
-    ...{ row: rows.indexOf(one), in_flight: flying(one), iops: one.iops, estimated: false, grade: null },
+    ...{ row: rows.indexOf(one), in_flight: flying(one), iops: one.iops, estimated: false, grade: null, limit: "" },
     ...{ lat_mean_ns: known(one.mean), lat_p99_ns: known(one.p99) },
   });
   const [lightest = best] = small.filter((one) => one.set === best.set).sort((a, b) => flying(a) - flying(b));
