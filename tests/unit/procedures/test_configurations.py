@@ -156,9 +156,10 @@ def test_what_failed_is_tried_again_by_the_next_session_and_only_that(tmp_path):
     world.check()
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
 @pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.long("run", "procedures"))])
-def test_killed_anywhere_and_resumed_it_measures_each_once(tmp_path, count):
-    world = Switching(tmp_path)
+def test_killed_anywhere_and_resumed_it_measures_each_once(tmp_path, count, blocks):
+    world = Switching(tmp_path, blocks=blocks)
     world.start()
     world.keep()
     total = moments(world)

@@ -17,7 +17,7 @@ from ioatlas.plan.configurations import Configuration
 from tests.simulate.device import Device
 from tests.simulate.executor import SimulatedExecutor
 from tests.unit.procedures.test_configurations import SWEEP, Switching, as_measured, law
-from tests.unit.simulated import World, killed, moments, spread
+from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")
 DRIFT = 1.06
@@ -97,25 +97,6 @@ def test_each_is_set_up_twice_there_and_back_and_its_visits_are_shared_out(twice
     assert made["d4"] == {0: 8, 1: 4}, "three visits of four cells, two and one"
     assert set(made) == {"d1", "d2", "d4"}
     assert world.best() == as_measured()
-
-
-@pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.long("run", "procedures"))])
-def test_killed_anywhere_and_resumed_every_set_up_is_measured(tmp_path, count):
-    world = Switching(tmp_path, blocks=2)
-    world.start()
-    world.keep()
-    total = moments(world)
-    for moment in spread(count, total):
-        world.restore()
-        world.log.unlink(missing_ok=True)
-        assert killed(world, moment)
-        before = world.finished()
-        assert world.session().complete
-        world.check()
-        after = world.finished()
-        assert {key: after.get(key) for key in before} == before
-        assert blocks_of(world)["d4"] == {0: 8, 1: 4}
-        assert world.best() == as_measured()
 
 
 def test_a_set_up_that_fails_is_named_and_made_by_the_next_session(tmp_path):
