@@ -49,7 +49,7 @@ MOST_SET_NAME = 24
 """Letters of a set's name that are always shown."""
 LABEL = 13
 """Columns of the label of a line."""
-LEAST_MAP_LINES = 6
+LEAST_MAP_LINES = 5
 PASTED_WIDTH, PASTED_LINES = 80, 60
 
 _BADGES = {Trust.GOOD: "bold black on green", Trust.FAIR: "bold black on yellow", Trust.LOW: "bold white on red"}

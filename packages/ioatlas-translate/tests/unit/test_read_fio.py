@@ -318,8 +318,7 @@ def test_samples():
     assert len(both) == 8, "terse and text of one run are one reading"
     assert (both[0].bw_bytes_per_s, both[0].bs_bytes, both[0].iodepth) == (84733 * KIB, MIB, 8)
     clients, _ = read_path(sample("fio/json/fio-3.7-client-server.txt"))
-    assert len(clients) == 10
-    assert {reading.host for reading in clients} == {"perf36", "perf84"}
+    assert {reading.host: round(reading.iops) for reading in clients} == {"perf36": 39759, "perf84": 53545}
     assert read_path(sample("fio/logs/fio-2.17_clat_hist.1.log"))[0] == []
     log, _ = read_path(sample("fio/logs/randrw-iodepth-4-numjobs-4_bw.1.log"))
     for reading, direction in zip(log, ("read", "write"), strict=True):

@@ -188,7 +188,7 @@ def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Est
     own = {(one.use.name, one.target): one for one in journal.kept(Uses).asked} if journal.is_kept(Uses) else {}
     found = []
     for target, use in product(journal.targets(), uses):
-        if mine := own.get((use.name, target.name)):  # which its own loads answer
+        if (mine := own.get((use.name, target.name))) and mine.use == use:  # which its own loads answer
             found += fits_of(journal, [mine], visits)
             continue
         here = [one for one in seen if one[0].target == target.name]
