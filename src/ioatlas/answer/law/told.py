@@ -130,7 +130,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
         if not limiter.covers(direction):
             suspects.append((replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses))
         elif mine:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
-            other = Limiter(UNITS[limiter.unit == UNITS[0]], (direction,))
+            other = replace(limiter, unit=UNITS[limiter.unit == UNITS[0]], ways=(direction,))
             share = max(one.tail * other.size(one.cell) for one in mine) / fastest(limiter, at, mine)
             suspects.append((other, share * at.rate, share * at.size, fit.courses))
     for place, course in enumerate(fit.courses):
