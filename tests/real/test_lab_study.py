@@ -9,7 +9,7 @@ from bench.studies import set_up
 from bench.studies.__main__ import make
 from bench.studies.study import read_study
 
-from ioatlas.cli._session import REPORT
+from ioatlas.answer.results.library import REPORT
 from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab import instance
 from ioatlas_lab.running import missing, scenarios
