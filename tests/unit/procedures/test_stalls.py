@@ -10,23 +10,12 @@ from ioatlas.model.errors import PartialResultError
 from ioatlas.model.verdict import ReasonCode
 from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way
+from tests.unit.procedures.test_invariants import MAP as PLAIN
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
-MAP = """
-visits = 3
-window = "300ms"
-[target]
-path = "TARGET"
-[sweep]
-rw = ["randread", "randwrite"]
-bs = ["4k", "64k"]
-size = "1m"
-direct = 0
-iodepth = 8
-ioengine = "libaio"
-"""
+MAP = PLAIN.format(budget="").replace("visits = 2", "visits = 3").replace("200ms", "300ms") + "iodepth = 8\n"
 QUIET = Law(read=Way(1e-3, 20_000, 1e9), write=Way(1e-3, 10_000, 5e8), noise=0.01)
 ONE_STALL = replace(QUIET, stall_every_seconds=5.0, stall_seconds=0.9)
 """It stands still from 4.1 to 5 s: in the sweep."""

@@ -15,26 +15,12 @@ from ioatlas.answer.results.sides import Side, align, read_sides, set_aside
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
 from tests.simulate.law import Law, Way
+from tests.unit.cli.test_compare_many_simulated import SWEEP as MANY
 from tests.unit.simulated import Shell
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
-SWEEP = """
-visits = 3
-window = "300ms"
-[[target]]
-name = "one"
-path = "ONE"
-[[target]]
-name = "two"
-path = "TWO"
-[sweep]
-rw = ["randread", "randrw"]
-bs = ["32k", "64k"]
-size = ["1m"]
-numjobs = [1, 2]
-direct = 1
-"""
+SWEEP = MANY.replace("DIRECT", "1").replace("randwrite", "randrw").replace("16k", "32k").replace("[1, 4]", "[1, 2]")
 WAY = Way(10e-6, 1e6, 100e6)
 ioatlas = Shell(Law(read=WAY, write=WAY, noise=0.02))
 
