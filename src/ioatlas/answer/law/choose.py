@@ -254,14 +254,6 @@ def _credit_seconds(courses: Sequence[Course]) -> float:
     return most
 
 
-def _each_has_its_turn(
-    missing: Sequence[Main], courses: Sequence[Course], left: float, seconds: float, total: float
-) -> bool:
-    """Whether a load of so many seconds leaves the missing ones half of what they would have without it."""
-    fair = _fair(missing, courses, left)
-    return not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2
-
-
 def _again(
     mains: Sequence[Main], courses: Sequence[Course], total: float, left: float, kept: float, longer: float
 ) -> Iterable[Next]:
@@ -292,11 +284,16 @@ def _wanted(
     made = Counter(keys)
     missing = [one for one in mains if (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
+
+    def leaves_half(seconds: float) -> bool:
+        """Of what each missing load would have without one of so many seconds."""
+        return not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2
+
     for main in mains:
         key = (main.cell.key, main.direction)
         if [key] == keys[-1:] and made[key] <= MOST_RUN_ON and unsettled(courses[-1]):
             seconds = max(courses[-1].seconds, 0.7 * SHARES[main.role] * total)
-            if _each_has_its_turn(missing, courses, left, seconds, total):
+            if leaves_half(seconds):
                 yield Next(main.cell, main.direction, seconds, "on")
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     longer = LASTS * _credit_seconds(courses)  # where bytes have credit, I/Os may have as many seconds of it
@@ -306,7 +303,7 @@ def _wanted(
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))
-        if longer > seconds and main.role in LONG and _each_has_its_turn(missing, courses, left, longer, total):
+        if longer > seconds and main.role in LONG and leaves_half(longer):
             seconds = longer
         yield Next(main.cell, main.direction, seconds, "first")
     main_keys = {(main.cell.key, main.direction) for main in mains}
