@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from ioatlas.answer.law.cells import BEYOND, MOST_FORETOLD, foretold, measured
 from ioatlas.answer.law.fit import Fit as LawFit
@@ -216,44 +216,63 @@ def _by_law(
 ) -> Judged:
     """A rate of a load among those of its cell. Each direction of each takes its share of the target's time: together
     they fit where there is room for all shares, and one that is too much alone is too much with others, even without
-    what its loads waited for a processor. What the map measured is told as it is there; what lies between two of its
-    loads in how much is in flight, by the law and by these.
+    what its loads waited for a processor.
     """
     seen = [one.cell for one in laws[cell.target].courses if one.counted] if cell.target in laws else []
     if not seen or asked.bytes or any(len(one.block_sizes) > 1 or one.flushes for one in cell.members):
         return Judged(asked, Answer.UNDECIDED)
     shares, high, most = [], math.inf, math.inf
     for one, way in ((member, way) for member in cell.members for way in member.directions):
-        rw, flight = f"{'rand' * one.rw.startswith('rand')}{way}", one.outstanding
-        like = [each for each in seen if (each.rw, each.option.get("direct")) == (rw, one.option.get("direct"))]
-        same = sorted((each for each in like if each.bs_bytes == one.bs_bytes), key=lambda each: each.outstanding)
-        less, more = [e for e in same if e.outstanding <= flight][-1:], [e for e in same if e.outstanding >= flight][:1]
-        plain = {key: value for key, value in one.options if key not in ("rwmixread", "rate_iops", "rate", "offset")}
-        plain |= {"rw": rw, "size": max(each.size_bytes for each in seen)}
-        twin = less[0] if less == more and less else Cell.of(cell.target, plain, sharing=seen[0].sharing)
-        told = next(iter(foretold([twin], laws, math.inf)), None)
-        if told is None or not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
+        rate = _rate_by_law(one, way, cell.target, seen, laws)
+        if rate is None:
             return Judged(asked, Answer.UNDECIDED)
-        value, *ends = (each or 0.0 for each in (told.iops, told.iops_low, told.iops_high))
-        around = [measured(each, laws[cell.target]) for each in less + more]
-        if less and more:
-            least, top = min(each.iops_low or 0.0 for each in around), max(each.iops_high or 0.0 for each in around)
-            value, *ends = (min(max(end, least), top) for end in (value, *ends))
-        unsure = 1 + (ends[1] - ends[0] > 2 * MOST_FORETOLD * value)  # such a law is wrong more often: twice as far
-        sure = [value * (end / value) ** unsure for end in ends]
-        if less and not more:  # nobody saw what more in flight gains
-            ends[1] = sure[1] = max(sure[1], (around[0].iops_high or 0.0) * flight / less[0].outstanding)
         wanted = _wanted(asked, one, way) if one == load or one.loop == "open" else math.inf
-        shares.append([wanted / end if end else math.inf for end in (sure[0], ends[0], value)])
+        shares.append([wanted / end if end else math.inf for end in (rate.least, rate.low, rate.value)])
         if one == load:
             waits = [each.waiting or 0.0 for other, (visits, _) in made if way in other.directions for each in visits]
-            high, most = min(high, ends[1] / wanted), min(most, sure[1] / wanted / (1 - max(waits, default=0.0)))
+            high, most = min(high, rate.high / wanted), min(most, rate.most / wanted / (1 - max(waits, default=0.0)))
     least, low, value = (1 / sum(several) for several in zip(*shares, strict=True))
     least, kept = least / BESIDE_OTHERS if len(shares) > 1 else least, asked.quantity is Quantity.KEPT
     answer = Answer.PASS if least > 1 else Answer.FAIL if most < (asked.limit if kept else 1) else Answer.UNDECIDED
     low, value, high = (min(1.0, one) if kept else asked.limit * one for one in (low, min(value, high), high))
     shown = low if value < WIDEST * low else None, high if high < WIDEST * value else None
     return Judged(asked, answer, value, *shown, windows=1, by="by the law")
+
+
+class _Rate(NamedTuple):
+    """I/Os a second of a load in one direction, with the interval that is shown and the ends that decide."""
+
+    value: float
+    low: float
+    high: float
+    least: float
+    most: float
+
+
+def _rate_by_law(one: Cell, way: str, target: str, seen: Sequence[Cell], laws: Mapping[str, LawFit]) -> _Rate | None:
+    """What the map measured is told as it is there; what lies between two of its loads in how much is in flight, by the
+    law and by these. None where no load was like it. seen: cells of the loads that count.
+    """
+    rw, flight = f"{'rand' * one.rw.startswith('rand')}{way}", one.outstanding
+    like = [each for each in seen if (each.rw, each.option.get("direct")) == (rw, one.option.get("direct"))]
+    same = sorted((each for each in like if each.bs_bytes == one.bs_bytes), key=lambda each: each.outstanding)
+    less, more = [e for e in same if e.outstanding <= flight][-1:], [e for e in same if e.outstanding >= flight][:1]
+    plain = {key: value for key, value in one.options if key not in ("rwmixread", "rate_iops", "rate", "offset")}
+    plain |= {"rw": rw, "size": max(each.size_bytes for each in seen)}
+    twin = less[0] if less == more and less else Cell.of(target, plain, sharing=seen[0].sharing)
+    told = next(iter(foretold([twin], laws, math.inf)), None)
+    if told is None or not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
+        return None
+    value, low, high = (each or 0.0 for each in (told.iops, told.iops_low, told.iops_high))
+    around = [measured(each, laws[target]) for each in less + more]
+    if less and more:
+        least, top = min(each.iops_low or 0.0 for each in around), max(each.iops_high or 0.0 for each in around)
+        value, low, high = (min(max(end, least), top) for end in (value, low, high))
+    unsure = 1 + (high - low > 2 * MOST_FORETOLD * value)  # such a law is wrong more often: twice as far
+    least, most = (value * (end / value) ** unsure for end in (low, high))
+    if less and not more:  # nobody saw what more in flight gains
+        high = most = max(most, (around[0].iops_high or 0.0) * flight / less[0].outstanding)
+    return _Rate(value, low, high, least, most)
 
 
 def _wanted(asked: Requirement, load: Cell, way: str) -> float:
