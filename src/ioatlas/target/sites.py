@@ -94,7 +94,8 @@ class Sites:
         if target.kind != "directory":
             offset = self._places.offset_bytes(cell)
             bound = place_of(target)
-            return (*bound, ("offset", offset + cell.integer("offset", 0))) if offset else bound
+            # Clients with ranges of their own count on from this option, so it stands there also where it is 0.
+            return (*bound, ("offset", offset + cell.integer("offset", 0))) if offset or cell.own_ranges else bound
         if cell.sharing == "private":
             directory = str(self._directory(target))
             return (("directory", directory), ("filename_format", self._places.file_name(cell, "$jobnum")))

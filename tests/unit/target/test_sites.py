@@ -212,6 +212,13 @@ def test_data_of_two_kinds_lie_side_by_side(file):
     assert file.journal.kept(PreparedTargets).targets["t"].end_bytes == 2 * SIZE
 
 
+def test_ranges_of_clients_count_on_from_an_offset_that_the_job_names(file):
+    cell = file.cell(**{CLIENTS: 2, "client_range": "own"})
+    sites = file.sites(cell)
+    assert dict(sites.location(cell))["offset"] == 0
+    assert sites.strides() == {"t": SIZE}
+
+
 @pytest.mark.parametrize("kind", ["file", "directory"])
 def test_blocks_that_direct_io_cannot_move(kind, file, directory, monkeypatch):
     place = {"file": file, "directory": directory}[kind]
