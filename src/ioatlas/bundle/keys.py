@@ -93,6 +93,10 @@ class SigningKey:
     def sign(self, message: bytes) -> bytes:
         return self.private.sign(message)
 
+    def name_of(self, text: str) -> str:
+        """The same of the same text, from a signature that is kept to oneself: who lacks the key can try no guess."""
+        return hashlib.sha256(self.sign(b"ioatlas name\0" + text.encode())).hexdigest()[:16]
+
 
 def folder() -> Path:
     return settings_file().parent / "keys"

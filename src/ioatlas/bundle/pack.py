@@ -61,7 +61,7 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
         )
     material = gather(directory)
     redactor = redactor_of(material, plan)
-    clean = redact(material, redactor)
+    clean = redact(material, redactor, key)
     files = _files(clean)
     with tempfile.TemporaryDirectory(prefix="ioatlas-bundle-") as place:
         made = Path(place) / "campaign"

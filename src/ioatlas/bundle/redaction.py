@@ -7,6 +7,7 @@ fact tells. Every text of the bundle goes through the same table, so what was th
 
 from __future__ import annotations
 
+import copy
 import getpass
 import ipaddress
 import json
@@ -16,9 +17,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ioatlas.bundle.keys import SigningKey
 from ioatlas.bundle.material import Material
 from ioatlas.load.machine.typed_in import FACTS_FILE
 from ioatlas.model.cell import Cell
@@ -143,13 +146,7 @@ class Redactor:
 
     def value(self, value: Any) -> Any:
         """A JSON value, its keys included."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, list):
-            return [self.value(one) for one in value] if _has_text(value) else value
-        if isinstance(value, dict):
-            return {self._name(name): self.value(one) for name, one in value.items()}
-        return value
+        return _changed(value, self.text, self._name)
 
     def table(self) -> list[tuple[str, str, str]]:
         """(kind, name, what stands for it) of every name that was met."""
@@ -165,6 +162,17 @@ class Redactor:
         text = data.decode("utf-8", "surrogateescape")
         found = (self._literal or _literal(self.known)).search(text) if self.known else None
         return f"{found[0]!r} in {name}" if found else ""
+
+
+def _changed(value: Any, text: Callable[[str], str], name: Callable[[str], str]) -> Any:
+    """A JSON value with other texts, and other names in its objects."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list):
+        return [_changed(one, text, name) for one in value] if _has_text(value) else value
+    if isinstance(value, dict):
+        return {name(key): _changed(one, text, name) for key, one in value.items()}
+    return value
 
 
 def _has_text(values: list[Any]) -> bool:
@@ -312,12 +320,16 @@ def _learn_host(found: Redactor, place: str) -> None:
 # -- the whole of a campaign -----------------------------------------------------------------------------------
 
 
-def redact(material: Material, redactor: Redactor) -> Material:
-    """The campaign without what names its site. Cells whose target has another name now get their new keys."""
+def redact(material: Material, redactor: Redactor, key: SigningKey | None = None) -> Material:
+    """The campaign without what names its site. Cells whose target has another name now get their new keys. key: makes
+    names of serial numbers.
+    """
     tables = {name: [dict(row) for row in rows] for name, rows in material.tables.items()}
     hidden = len(redactor.plan.keep) == 0
     for session in tables["session"] if hidden else ():
-        session["testbed_json"] = _without_private(session["testbed_json"])
+        session["testbed_json"] = found = copy.deepcopy(session["testbed_json"])
+        for bed in _beds(found):
+            bed |= {"facts": [one for fact in bed["facts"] if (one := _public(fact, key))], "raw": {}}
     for target in tables["target"] if hidden else ():
         target["identity_json"] = [
             [name, value] for name, value in target["identity_json"] if name in PUBLIC_FACTS or not names_site(name)
@@ -350,17 +362,16 @@ def redact(material: Material, redactor: Redactor) -> Material:
     )
 
 
-def _without_private(value: Any) -> Any:
-    """A testbed without facts that name a site, and without the raw texts they were read from."""
-    if isinstance(value, list):
-        return [_without_private(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {name: _without_private(one) for name, one in value.items()}
-    if isinstance(value.get("facts"), list):
-        kept["facts"] = [fact for fact in value["facts"] if not (isinstance(fact, dict) and fact.get("private"))]
-        kept["raw"] = {}
-    return kept
+def _public(fact: Any, key: SigningKey | None) -> Any:
+    """A fact as it is shared; None for one that names the site. Of a drive's serial number the key makes a name: the
+    same of the same drive, and nobody without the key can tell of which.
+    """
+    if not (isinstance(fact, dict) and fact.get("private")):
+        return fact
+    device, _, what = str(fact.get("name")).rpartition(".")
+    if key is None or what != "serial" or not device.startswith("device."):
+        return None
+    return {**fact, "name": f"{device}.identity", "value": key.name_of(str(fact.get("value"))), "private": False}
 
 
 def _check_apart(tables: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -386,16 +397,8 @@ def _renamed(tables: Mapping[str, list[dict[str, Any]]]) -> dict[str, str]:
 
 
 def _renamer(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
-    pattern = re.compile("|".join(map(re.escape, renamed)))
-
-    def rename(value: Any) -> Any:
-        if isinstance(value, str):
-            return pattern.sub(lambda match: renamed[match[0]], value)
-        if isinstance(value, list):
-            return [rename(one) for one in value]
-        return {rename(name): rename(one) for name, one in value.items()} if isinstance(value, dict) else value
-
-    return rename
+    rename = partial(re.compile("|".join(map(re.escape, renamed))).sub, lambda match: renamed[match[0]])
+    return lambda value: _changed(value, rename, rename)
 
 
 KINDS = ("hosts", "users", "serials", "paths", "addresses")

@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ioatlas import __version__
 from ioatlas.answer.results.library import check_not_opened, results_folder
@@ -26,7 +26,7 @@ from ioatlas.load.fio.executor import Clock, Executor, SessionTime, SystemExecut
 from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 from ioatlas.measure.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.measure.procedures.registry import load_result, procedure_of, procedure_of_plan
-from ioatlas.measure.run.environment import sites_of, system_environment
+from ioatlas.measure.run.environment import Environment, sites_of, system_environment
 from ioatlas.measure.run.fleet import client_remarks, with_clients
 from ioatlas.measure.run.fleet import opened as opened_fleet
 from ioatlas.measure.run.foreign import confirm_trust
@@ -52,11 +52,6 @@ from ioatlas.target.marker import claimed
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
-
-if TYPE_CHECKING:
-    from ioatlas.measure.run.environment import Environment
-    from ioatlas.measure.run.live import Summary
-
 
 __all__ = ["default_directory", "load_result", "open_plan", "reopen", "run", "start"]
 OURS = frozenset(

@@ -14,11 +14,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ioatlas.answer.analysis.watching import Change, Chart, Round, Rules, Watched
 from ioatlas.load.fio.executor import Clock
@@ -42,9 +41,6 @@ from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError,
 from ioatlas.model.outcomes import Emit, Event, plain
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOCK = ".watch.lock"
 NAP_SECONDS = 0.5

@@ -3,6 +3,7 @@
 
 import io
 import json
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -10,6 +11,7 @@ import zipfile
 import pytest
 
 from ioatlas.answer.results.evidence import is_remote
+from ioatlas.bundle.keys import load_key, make_key
 from ioatlas.bundle.material import gather
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan, read_plan, redactor_of
@@ -17,7 +19,7 @@ from ioatlas.bundle.verify import verify
 from ioatlas.load.machine import typed_in
 from ioatlas.model.errors import UsageError
 from ioatlas.store import archive
-from tests.unit.bundle.made import bundle_file, campaign
+from tests.unit.bundle.made import bundle_file, campaign, key
 from tests.unit.procedures.cases import TRACE
 from tests.unit.simulated import Shell, World
 
@@ -37,7 +39,7 @@ SITE = {
 TEXT = "; ".join(f"{name} {value}" for name, value in SITE.items())
 FACTS = [
     {"name": "host.name", "value": "filer7.corp.example", "private": True, "kind": "known", "source": "uname"},
-    {"name": "drive.serial_number", "value": "S3Z9NB0K123456", "private": True, "kind": "known", "source": "smartctl"},
+    {"name": "device.sda.serial", "value": "S3Z9NB0K123456", "private": True, "kind": "known", "source": "/sys"},
     {"name": "host.kernel", "value": "6.1 built on filer7", "kind": "known", "source": "uname"},
     {"name": "mount.source", "value": "10.77.3.21:/srv/kunde-müller/daten", "kind": "known", "source": "findmnt"},
 ]
@@ -119,6 +121,19 @@ def test_nothing_of_the_site_is_left_and_the_bundle_is_verified(planted, shared,
     assert told["kept"] == []
     assert {"hosts", "users", "serials", "paths", "addresses"} <= told["names"].keys()
     assert pack(planted, plan=RedactPlan()).data() == packed.data()
+
+
+def test_a_drive_has_the_same_name_by_the_same_key_alone(planted, shared, tmp_path):
+    make_key(tmp_path / "another")
+    keys, named = (key(), load_key(tmp_path / "another")), []
+    for packed in (shared, *(pack(planted, plan=RedactPlan(), key=one) for one in keys)):
+        text = packed.members["journal/session.jsonl"].decode()
+        assert SITE["serial"] not in text
+        named.append(re.findall(r'"device\.sda\.identity".*?"value": ?"([0-9a-f]{16})"', text))
+    assert named[0] == []
+    assert named[1] == [key().name_of(SITE["serial"])]
+    assert len(named[2]) == 1
+    assert named[1] != named[2]
 
 
 def test_commands_of_meters_stay_here(shared):

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outputs of tools and files that this machine may not have, in the shapes their manuals give."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from ioatlas.load.machine.hardware import facts_of_nvme, facts_of_smartctl, look_at_slot
-from ioatlas.load.machine.path import connections, mount_port, section_of, server_bytes, server_flushes, server_of
+from ioatlas.load.machine.path import (
+    connections,
+    look_at_session,
+    mount_port,
+    section_of,
+    server_bytes,
+    server_flushes,
+    server_of,
+)
 from ioatlas.load.machine.sheet import Sheet
 
 
@@ -106,6 +116,7 @@ device nas:/a mounted on /mnt/a with fstype nfs statvers=1.1
 
 device nas:/b mounted on /mnt/my\\040share with fstype nfs4 statvers=1.1
 \topts:\trw,vers=4.2,rsize=1048576
+\timpl_id:\tname='Linux 6.1.0-13-amd64 x86_64',domain='kernel.org',date='0,0'
 \txprt:\ttcp 1 1 1 0 0 5 5 0 5 0 2 1 1
 \txprt:\ttcp 2 1 1 0 0 5 5 0 5 0 2 1 1
 """
@@ -117,6 +128,13 @@ def test_mountstats_of_one_mount():
     other = section_of(MOUNTSTATS, "/mnt/my share")
     assert (server_bytes(other), connections(other)) == (None, 2)
     assert section_of(MOUNTSTATS, "/mnt") == ""
+
+
+def test_a_server_of_nfs_says_what_it_runs(monkeypatch):
+    monkeypatch.setattr(Sheet, "file", lambda *_: MOUNTSTATS)
+    for place, said in (("/mnt/my share", "Linux 6.1.0-13-amd64 x86_64"), ("/mnt/a", None)):
+        look_at_session(sheet := Sheet(), SimpleNamespace(protocol="NFS", mount_point=place))
+        assert values(sheet).get("nfs.implementation") == said
 
 
 def slot(tmp_path, **files):

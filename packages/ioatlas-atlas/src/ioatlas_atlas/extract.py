@@ -258,20 +258,23 @@ def _testbed(result: CampaignResult) -> str:
 
 
 def _hardware(result: CampaignResult) -> str:
-    """What the drives behind the target call themselves, as the client reads it: model, firmware and size of each.
-
-    '' where none does. Serial numbers are in no bundle.
+    """What an NFS server, or the drives behind the target, call themselves, as the client reads it: model, firmware and
+    size of each, and which unit they are together, by what the signer's key makes of their serial numbers. '' where
+    none does.
     """
-    drives: dict[str, dict[str, str]] = defaultdict(dict)
-    for name, value in plain_facts(result.sessions).items():
+    facts, drives = plain_facts(result.sessions), defaultdict[str, dict[str, str]](dict)
+    for name, value in facts.items():
         if name.startswith("device.") and name.count(".") > 1 and not value.endswith(TYPED_IN):
             drives[name.split(".")[1]][name.rpartition(".")[2]] = value
-    told = []
+    told = [facts["nfs.implementation"]] if "nfs.implementation" in facts else []
     for one in drives.values():
         model = one.get("model_name") or ("model" in one and f"{one.get('vendor', '')} {one['model']}".strip())
         firmware, size = one.get("firmware") or one.get("rev"), one.get("size_bytes", "").rpartition(" = ")[2]
         if model and one.get("type") != "part":
             told.append(", ".join(filter(None, (model, firmware and f"firmware {firmware}", size))))
+    units = sorted({one["identity"] for one in drives.values() if "identity" in one})
+    if told and units:
+        told.append(f"unit {hashlib.sha256(' '.join(units).encode()).hexdigest()[:12]}")
     return _clean("; ".join(dict.fromkeys(told)))
 
 

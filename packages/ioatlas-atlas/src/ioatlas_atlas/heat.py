@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioatlas.answer.analysis.best import SIGNS, Mark
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+from ioatlas.model.units import format_size
+from ioatlas_atlas.views import LOADS, told_of
 
 LEVELS = 10
 MOST_LINES = 40
-SMALL_BYTES = 32 << 10
-"""Up to this block size a cell tells I/Os a second, above it bytes a second."""
 _SIZES = ("bs_bytes", "size_bytes", "footprint_bytes", "offset", "io_size")
 
 
@@ -29,8 +28,8 @@ class Spot:
     """
 
     value: str
-    latency: str
     interval: str
+    latency: str
     level: int
     mark: str
     verdict: str
@@ -63,7 +62,7 @@ def maps(rows: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequence[Any]]) -
     several = len({target for target, _, _ in groups}) > 1
     made = []
     for (target, rw, direction), found in groups.items():
-        name = rw if direction in rw else f"{rw}, {direction}"
+        name = LOADS.get(rw, rw) if direction in rw else f"{LOADS.get(rw, rw)}, {direction}"
         made.append(_map(f"{target}: {name}" if several else name, found, axes))
     return tuple(made)
 
@@ -121,16 +120,8 @@ def _ranked(row: Mapping[str, Any]) -> bool:
 def _spot(row: Mapping[str, Any] | None, speeds: Sequence[float]) -> Spot | None:
     if row is None or not _speed(row):
         return None
-    small = (row.get("bs_bytes") or 0) <= SMALL_BYTES and row.get("iops") is not None
-    names = ("iops", "iops_low", "iops_high") if small else ("bw_bytes_per_s", "bw_low", "bw_high")
-    value, low, high = (row.get(name) for name in names)
-    told = format_count if small else format_rate
-    interval = f"{told(low)} to {told(high)}" if low is not None and high is not None else "no interval"
-    p99 = row.get("lat_p99_ns")
     return Spot(
-        f"{told(value or 0.0)}{' IOPS' if small else ''}",
-        f"p99 {format_latency(p99)}" if p99 else "",
-        interval,
+        *told_of(row),
         _level(_speed(row), speeds) if _ranked(row) else -1,
         SIGNS[Mark(row["mark"])][0] if row.get("mark") else "",
         str(row.get("verdict") or row.get("kind") or ""),

@@ -53,16 +53,16 @@ class Mine:
 
     # -- signing in ------------------------------------------------------------------------------------------------
 
-    def sign_in(self, _request: Request) -> Response:
-        return self.pages.page("sign-in", provider=bool(self.provider), fault="")
+    def sign_in(self, _request: Request, fault: str = "") -> Response:
+        status = 403 if fault else 200
+        return self.pages.page("sign-in", provider=bool(self.provider), fault=fault, status_code=status)
 
     def sign_in_with_token(self, request: Request, form: Form) -> Response:
         """With a token of the command line."""
         text = form.get("token", "").strip()
         viewer = accounts.viewer_of(self.pages.database, text)
         if viewer is None:
-            fault = "This token is not good."
-            return self.pages.page("sign-in", provider=bool(self.provider), fault=fault, status_code=403)
+            return self.sign_in(request, "This token is not good.")
         return self._signed_in(request, browsers.sign_in(self.pages.database, viewer))
 
     def leave(self, request: Request) -> Response:

@@ -80,7 +80,6 @@ _TEMPLATES.globals.update(
     kinds_of_load={one: views.LOADS.get(one, one) for one in LOADS},
     uses={use.name: use.title for use in read_uses(",".join(ready()))},
     grades=GRADE_WORDS,
-    signs=[one for one in SIGNS.values() if one[0]],
 )
 
 
@@ -131,7 +130,7 @@ class Pages:
         try:
             sought = asked.sought()
         except IoAtlasError as error:
-            fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
+            fault = f"{error.where}: {error.what}; {error.remedy}".strip(":; ")
             return self.page("home", asked=asked, fault=fault)
         found = catalogue.search(self.database, sought)
         pages = -(-found.total // catalogue.A_PAGE)
@@ -181,13 +180,17 @@ class Pages:
         of = Wanted(product_id=found.id)
         results = queries.search(self.database, of, limit=queries.MOST_ENTRIES, without="conditions").entries
         said, again = queries.said_of(self.database, [one.id for one in results])
-        sought = Asked.of(request.query_params).sought()
+        loads = views.loads(catalogue.loads_of(self.database, found.id))
+        sought = Sought()
+        of_it = [one for one in loads if (one["rw"], one["bs_bytes"]) == (sought.rw, sought.bs_bytes)] or loads[:1]
+        for one in of_it[-1:]:  # what it has been measured with, of that the depth that gives most
+            sought = replace(sought, **{name: one[name] for name in ("rw", "bs_bytes", "in_flight")})
         return self.page(
             "product",
             product=found,
-            loads=views.loads(catalogue.loads_of(self.database, found.id)),
+            loads=loads,
             results=results,
-            models=views.models(results),
+            hardware=views.hardware(results),
             prices=pareto.history(results, found.currency),
             fits=views.fits(results),
             said=views.replies(said),
@@ -201,6 +204,7 @@ class Pages:
         """A result with its map and everything that speaks for and against it."""
         one, readable = self._result(request)
         viewer, document = self.viewer_of(request), (self._document(one) or {}) if readable else {}
+        marks = {row.get("mark") for row in document.get("rows", ())}
         return self.page(
             "result",
             result=one,
@@ -212,6 +216,7 @@ class Pages:
             corrected_by=queries.corrected_by(self.database, one.id, viewer),
             headlines=views.headlines(document.get("summary", one.summary)),
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
+            signs=[sign for one, sign in SIGNS.items() if sign[0] and one in marks],
             testbed=views.testbed(document),
             fits=views.fits([one]) if readable else [],
             replies=views.replies(queries.replies_of(self.database, one.id)),
@@ -273,7 +278,7 @@ class Pages:
             one = queries.result_of(self.database, result_id, viewer)
             document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
             if one is not None and document is not None:
-                sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
+                sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified, one.owner))
         return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
 
     def feed(self, request: Request) -> Response:
@@ -300,8 +305,8 @@ class Pages:
 
     def fault(self, status: int, text: str) -> Response:
         """A page for an address that answers nothing else."""
-        title = {200: "Sent", 404: "There is no such page", 410: "It is gone", 429: "Too many at once"}.get(status)
-        return self._render("fault", status, title=title or "This is not possible", text=text)
+        titles = {200: "Sent", 401: "Sign in", 404: "There is no such page", 410: "It is gone", 429: "Too many at once"}
+        return self._render("fault", status, title=titles.get(status, "This is not possible"), text=text)
 
     def _result(self, request: Request) -> tuple[Result, bool]:
         """The result of the address, and whether its data may be read."""
@@ -321,7 +326,7 @@ class Pages:
         """Who asks. Raises 401 for nobody."""
         viewer = self.viewer_of(request)
         if viewer.account is None or not viewer.account_id:
-            raise HTTPException(401, "Sign in first: /sign-in")
+            raise HTTPException(401, "This page is for who has an account.")
         return viewer.account, viewer
 
     def named(self, request: Request, viewer: Viewer) -> Result:

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from ioatlas.answer.product.quantity import amount_text
 from ioatlas.model.units import format_count
-from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.records import Result
-from ioatlas_atlas.views import day, rate_text
+from ioatlas_atlas.views import SMALL_BYTES, day, rate_text
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 84, 16, 20, 44
@@ -75,6 +74,7 @@ class Chart:
 
     title: str
     x_name: str
+    y_name: str
     points: tuple[Point, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
@@ -134,12 +134,10 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -
     return Chart(
         title,
         f"price per TiB, {currency}",
+        "MiB/s" if rate else "IOPS",
         _labelled(line),
         tuple(Tick(x(value), f"{value:,g}") for value in across.ticks()),
-        tuple(
-            Tick(up.at(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value))
-            for value in up.ticks()
-        ),
+        tuple(Tick(up.at(one), f"{one * bs_bytes / MIB:g}" if rate else format_count(one)) for one in up.ticks()),
         " ".join([*steps, *(f"{WIDTH - RIGHT},{one.y}" for one in line[-1:])]),
         lone,
         sure,
@@ -164,7 +162,7 @@ def history(results: Iterable[Result], currency: str) -> Chart | None:
     line = " ".join(f"{one.x},{one.y}" for one in points)
     days = tuple(Tick(x, day(when)) for x, when in ((left, first), (left + width, last)))
     prices = tuple(Tick(up.at(each), f"{each:,g}") for each in up.ticks())
-    return Chart("Price so far", f"{currency} per TiB", _labelled(points), days, prices, line)
+    return Chart("Price so far", "", f"{currency} per TiB", _labelled(points), days, prices, line)
 
 
 def _labelled(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioatlas.answer.analysis.best import SIGNS, Mark
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+from ioatlas.model.units import format_size
 from ioatlas_atlas.extracted import link_speed
+from ioatlas_atlas.views import LOADS, told_of
 
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
@@ -24,13 +25,14 @@ _KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
 @dataclass(frozen=True)
 class Side:
-    """One result as it is compared. of: its product. document: its export."""
+    """One result as it is compared. of: its product. document: its export. by: who measured it."""
 
     id: str
     title: str
     of: str
     document: Mapping[str, Any]
     verified: bool = True
+    by: str = ""
 
     @property
     def doubted(self) -> int:
@@ -144,11 +146,10 @@ def _line(key: Sequence[Any], rows: Sequence[Mapping[str, Any] | None], *, ranke
 
 def _unfit(row: Mapping[str, Any]) -> str:
     if row.get("doubt"):
-        return f"doubted: {row['doubt']}: not ranked"
+        return f"doubted: {row['doubt']}"
     mark = Mark(row.get("mark") or Mark.STEADY)
     if mark in _UNFIT:
-        why = str(row.get("verdict")) if mark is Mark.SUSPECT else SIGNS[mark][1]
-        return f"{why}: not ranked"
+        return str(row.get("verdict")) if mark is Mark.SUSPECT else SIGNS[mark][1]
     return "no interval to rank by" if row.get("bw_low") is None or row.get("bw_high") is None else ""
 
 
@@ -161,23 +162,13 @@ def _places(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
 
 
 def _entry(row: Mapping[str, Any], place: int, top: float) -> Entry:
-    rate, p99 = row["bw_bytes_per_s"], row.get("lat_p99_ns")
-    iops = row.get("iops")
-    low, high = row.get("bw_low"), row.get("bw_high")
-    return Entry(
-        f"{format_rate(rate)}{f', {format_count(iops)} IOPS' if iops else ''}",
-        f"{format_rate(low)} to {format_rate(high)}" if low is not None and high is not None else "no interval",
-        f"p99 {format_latency(p99)}" if p99 else "",
-        place,
-        _unfit(row),
-        rate / top,
-    )
+    return Entry(*told_of(row), place, _unfit(row), row["bw_bytes_per_s"] / top)
 
 
 def _head(key: Sequence[Any]) -> str:
     rw, direction, bs, size, jobs, depth = key
-    parts = [str(rw or "load") if direction in str(rw) else f"{rw} ({direction})"]
-    parts += [format_size(int(bs))] if bs else []
+    name = f"{format_size(int(bs)) if bs else ''} {LOADS.get(rw, rw or 'load')}".strip()
+    parts = [name if direction in str(rw) else f"{name} ({direction})"]
     parts += [f"{jobs or 1} job{'' if (jobs or 1) == 1 else 's'}", f"depth {depth or 1}"]
     parts += [f"in {format_size(int(size))}"] if size else []
     return ", ".join(parts)

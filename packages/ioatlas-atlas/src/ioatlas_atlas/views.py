@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from ioatlas.answer.analysis.wording import plural
@@ -16,12 +18,13 @@ from ioatlas.report.export.to_parquet import can, parquet
 from ioatlas.report.redact import names_site
 from ioatlas.report.table import Value, csv_text, meaning, plain
 from ioatlas_atlas.extracted import FitFound
-from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.records import DOUBTED, Product, Reply, Result
 
 NOT_REPRODUCED = "not reproduced"
 MOST_FACTS, MOST_VALUES = 200, 12
 ANSWERS = ("pass", "fail", "undecided")
+SMALL_BYTES = 32 << 10
+"""Up to this block size a cell tells I/Os a second, above it bytes a second."""
 
 
 @dataclass(frozen=True)
@@ -131,15 +134,31 @@ def fits(results: Iterable[Result]) -> list[tuple[FitFound, str, int, int]]:
     for one in results:
         for fit in (one.fits or ()) if one.verified else ():
             told.setdefault(fit.use, []).append((ANSWERS.index(fit.answer), fit.margin or 1.0, one.id, fit))
-    rows = [(min(each), sum(place == 0 for place, *_ in each), len(each)) for each in told.values()]
-    return [(fit, number, yes, all_) for (*_, number, fit), yes, all_ in sorted(rows)]
+    first = itemgetter(0, 1, 2)  # the record of a use has no order
+    rows = [(min(each, key=first), sum(place == 0 for place, *_ in each), len(each)) for each in told.values()]
+    ordered = sorted(rows, key=lambda row: first(row[0]))
+    return [(fit, number, yes, all_) for (*_, number, fit), yes, all_ in ordered]
 
 
-def models(results: Iterable[Result]) -> str:
-    """Of a product whose results name several: how many. '' where they do not."""
-    told = [one.hardware.split("; ") for one in results if one.hardware]
-    named = sorted({" and ".join(each.partition(", ")[0] for each in drives) for drives in told})
-    return f"{plural(len(told), 'result')} name {len(named)} models: {'; '.join(named)}" if len(named) > 1 else ""
+def hardware(results: Iterable[Result]) -> list[str]:
+    """What drives told of themselves in a product's results: several models, several firmwares of one, and whether
+    results that one key signed are of one unit; another key makes other names of the same drives.
+    """
+    firmwares: dict[str, set[str]] = defaultdict(set)
+    units: dict[tuple[str, str], list[str]] = defaultdict(list)
+    models = []
+    for one in (one for one in results if one.hardware):
+        told, _, unit = one.hardware.partition("; unit ")
+        drives = [each.split(", ") for each in told.split("; ")]
+        models.append(" and ".join(model for model, *_ in drives))
+        for model, *more in drives:
+            firmwares[model] |= {text for text in more if text.startswith("firmware ")}
+        units[one.owner, one.signer] += [unit] if unit else []
+    named = sorted(set(models))
+    said = [f"{plural(len(models), 'result')} name {len(named)} models: {'; '.join(named)}"] if len(named) > 1 else []
+    said += [f"{model}: {' and '.join(sorted(each))}" for model, each in firmwares.items() if len(each) > 1]
+    many = {owner: (len(each), len(set(each))) for (owner, _), each in units.items() if len(each) > 1}
+    return said + [f"{all_} results by {owner}: {plural(some, 'unit')}" for owner, (all_, some) in many.items()]
 
 
 # -- products ------------------------------------------------------------------------------------------------
@@ -169,6 +188,15 @@ def known_of(one: Product) -> Badge:
 def rate_text(value: float, bs_bytes: int) -> str:
     """I/Os a second, as bytes a second where blocks are large."""
     return format_rate(value * bs_bytes) if bs_bytes > SMALL_BYTES else f"{format_count(value)} IOPS"
+
+
+def told_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of a row of an export what it does, as in `rate_text`, half the interval of that, and its p99."""
+    late = f"p99 {format_latency(row['lat_p99_ns'])}" if row.get("lat_p99_ns") else ""
+    if (row.get("bs_bytes") or 0) <= SMALL_BYTES and row.get("iops") is not None:
+        return f"{format_count(row['iops'])} IOPS", share(*map(row.get, ("iops", "iops_low", "iops_high"))), late
+    value, low, high = map(row.get, ("bw_bytes_per_s", "bw_low", "bw_high"))
+    return format_rate(value or 0.0), share(value, low, high), late
 
 
 def loads(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -90,12 +90,8 @@ def table(found: CostComparison) -> tuple[list[str], list[list[str]]]:
         rows.append([f"per {unit.value}", *(_cost(one, currency, mark=several) for one in each)])
         rows.append(["  of", *(_amount(one) for one in each)])
         if any(one is not None and one.per_watt for one in each):
-            rows.append(
-                [
-                    f"  {_plain(unit)} per watt",
-                    *(amount_text(one.per_watt) if one and one.per_watt else "-" for one in each),
-                ]
-            )
+            per_watt = [amount_text(one.per_watt) if one and one.per_watt else "-" for one in each]
+            rows.append([f"  {_plain(unit)} per watt", *per_watt])
     return head, rows
 
 

@@ -268,4 +268,6 @@ def look_at_session(sheet: Sheet, route: Route) -> None:
         sheet.unknown("nfs.counters", MOUNTSTATS, "the mount is not listed")
         return
     sheet.raw[MOUNTSTATS] = section
+    if own := re.search(r"^\s*impl_id:\s*name='([^']+)'", section, re.MULTILINE):  # of NFS 4.1 and later
+        sheet.stated("nfs.implementation", own[1], MOUNTSTATS, doubt="the server says so")
     sheet.known("nfs.connections", connections(section), MOUNTSTATS)

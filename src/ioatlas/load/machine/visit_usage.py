@@ -14,13 +14,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ioatlas.load.machine.telemetry import SCHEDULER, usage_between
+from ioatlas.load.machine.telemetry import SCHEDULER, Sample, usage_between
 from ioatlas.model.testbed import Beside, CpuShares, DiskUsage, NicUsage, Usage
-
-if TYPE_CHECKING:  # a result is read without what looks at a machine
-    from ioatlas.load.machine.telemetry import Sample
 
 COVERED = 0.4
 """Share of a visit that must lie between its first and its last reading."""

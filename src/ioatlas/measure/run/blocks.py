@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ioatlas.answer.results.factors import load_of
 from ioatlas.measure.run.budget import Budget
@@ -22,7 +21,7 @@ from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import Procedure
 from ioatlas.measure.run.runner import Runner
 from ioatlas.measure.run.session import Session
-from ioatlas.measure.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
+from ioatlas.measure.run.set_up import Consent, StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.factors import Configuration
 from ioatlas.model.outcomes import Blocks, Emit, Event
@@ -31,9 +30,6 @@ from ioatlas.model.visit import RemarkKind
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import Journal
 from ioatlas.target.marker import claimed
-
-if TYPE_CHECKING:
-    from ioatlas.measure.run.set_up import Consent
 
 LEAST_BUDGET_SECONDS = 1.0
 """Share of a configuration of a budget that is spent."""

@@ -87,8 +87,7 @@ def markdown(gate: Gate) -> str:
     lines = [f"## {escaped(gate.title)}", "", escaped(answer), "", "| | check | |", "|---|---|---|"]
     # Of many checks those that passed are in the table below.
     shown = [check for check in gate.checks if check.outcome == "failed" or len(gate.checks) <= MOST_SHOWN]
-    for check in shown[:MOST_FAILED]:
-        lines.append(row((MARKS[check.outcome], check.name, check.sentence)))
+    lines += [row((MARKS[check.outcome], check.name, check.sentence)) for check in shown[:MOST_FAILED]]
     left = len(gate.checks) - len(shown[:MOST_FAILED])
     if left:
         lines.append(f"| | {left} more | |")

@@ -7,16 +7,13 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
 from ioatlas.model.errors import UsageError
 from ioatlas_atlas.client import Client
-
-if TYPE_CHECKING:
-    from ioatlas_atlas.client import Client
 
 VARIABLE = "IOATLAS_TOKEN"
 MOST_BYTES = 4096
@@ -50,6 +47,11 @@ def client_of(url: str) -> Client:
 def plain(text: object) -> str:
     """A stranger's text on a terminal: one line without control characters."""
     return "".join(letter for letter in str("" if text is None else text) if letter.isprintable())[:200]
+
+
+def title_of(client: Client, number: str) -> str:
+    """Of a result there."""
+    return plain((client.result(number).get("result") or {}).get("title"))
 
 
 def state_of(told: Mapping[str, Any]) -> str:

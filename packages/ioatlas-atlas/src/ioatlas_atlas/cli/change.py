@@ -13,7 +13,7 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas.model.errors import UsageError
-from ioatlas_atlas.cli._token import agree, client_of, plain, state_of
+from ioatlas_atlas.cli._token import agree, client_of, plain, state_of, title_of
 from ioatlas_atlas.cli.fetch import parts
 from ioatlas_atlas.replies import checked
 
@@ -49,7 +49,7 @@ def command(
         would = client.ask("PATCH", f"{place}?dry_run=true", said)
         click.echo(f"{address} {'would be' if dry_run else 'will be'} {state_of(would)}", err=True)
     else:
-        title = plain((client.result(number).get("result") or {}).get("title"))
+        title = title_of(client, number)
         what = "deleted for good, with its bundle" if delete else "withdrawn; title, reason and trace stay"
         click.echo(f"{title}: {'would be' if dry_run else 'will be'} {what}", err=True)
     if dry_run:
@@ -90,7 +90,7 @@ def reply_command(address: str, text: str, dry_run: bool, yes: bool, as_json: bo
     said = checked(sys.stdin.read() if text == "-" else text)
     url, number = parts(address, "")
     client = client_of(url)
-    title = plain((client.result(number).get("result") or {}).get("title"))
+    title = title_of(client, number)
     click.echo(f"Beside {title}, {'would stand' if dry_run else 'will stand'}:\n{said}", err=True)
     if dry_run:
         click.echo("nothing was sent", err=True)

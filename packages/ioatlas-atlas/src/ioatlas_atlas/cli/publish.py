@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,13 +16,8 @@ from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.model.errors import RefusedError
 from ioatlas_atlas.cli._token import agree, plain, state_of, token_of
 from ioatlas_atlas.client import Client, OtherwiseError
-from ioatlas_atlas.fairness import grade
-from ioatlas_atlas.preview import preview, read_declaration
-
-if TYPE_CHECKING:
-    from ioatlas_atlas.client import Client
-    from ioatlas_atlas.fairness import Declaration
-    from ioatlas_atlas.preview import Preview
+from ioatlas_atlas.fairness import Declaration, grade
+from ioatlas_atlas.preview import Preview, preview, read_declaration
 
 WHO = {"public": "anybody", "private": "you alone", "embargoed": "you, until its embargo ends; then anybody"}
 
@@ -113,11 +108,10 @@ def _verified(seen: Preview) -> str:
 
 
 def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:
-
     said = {"permission": declared.permission, "embargo": declared.embargo, "private": "true" if private else ""}
     said = {name: text for name, text in {**said, "replaces": replaces}.items() if text}
-    said |= {"sponsor": declared.sponsor} if declared.sponsor is not None else {}
-    said |= {"conflict": declared.conflict} if declared.conflict is not None else {}
+    told = {"sponsor": declared.sponsor, "conflict": declared.conflict}  # '' says that there is none
+    said |= {name: text for name, text in told.items() if text is not None}
     with click.progressbar(length=seen.size_bytes, label="Sending", file=sys.stderr, show_eta=True) as bar:
         key = seen.sha256 if not replaces else f"{seen.sha256}-{replaces}"
         try:

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -24,6 +24,7 @@ from ioatlas_atlas import accounts
 from ioatlas_atlas.accounts import new_account
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.audit import entries
+from ioatlas_atlas.backup import Copied
 from ioatlas_atlas.backup import backup as write
 from ioatlas_atlas.backup import restore as put_back
 from ioatlas_atlas.browsers import link_to
@@ -40,10 +41,6 @@ from ioatlas_atlas.records import AccountKind, Scope
 from ioatlas_atlas.tidy import Kept
 from ioatlas_atlas.tidy import tidy as clean
 from ioatlas_atlas.ui.site import write_site
-
-if TYPE_CHECKING:
-    from ioatlas_atlas.backup import Copied
-    from ioatlas_atlas.oidc import Provider
 
 LISTEN = "127.0.0.1:8760"
 

@@ -143,8 +143,7 @@ def _grouped(groups: str, names: list[str]) -> list[str]:
         word = group.strip(".").lower()
         dots = group.startswith(".") or group.endswith(".")
         span = 2 if dots and word != "xfer" else 1
-        for name in names[place : place + span]:
-            columns.append(f"{word} {name}".lower())
+        columns += [f"{word} {name}".lower() for name in names[place : place + span]]
         place += span
     return columns
 

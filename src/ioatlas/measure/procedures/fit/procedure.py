@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ioatlas.load.fio.batch import Batch, Section
 from ioatlas.load.fio.collect import SectionResult
@@ -36,10 +36,7 @@ from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.windows import FEWEST
-from ioatlas.store.journal import NewVisit, PlannedVisit
-
-if TYPE_CHECKING:
-    from ioatlas.store.journal import Journal
+from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 
 GROWTH = 3
 """Later a load gets one window more for so many that it has: each look costs a start of the load generator."""
