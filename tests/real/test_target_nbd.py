@@ -19,7 +19,7 @@ from ioatlas.model.target import place_options
 from ioatlas.target.guard import check_before_start, check_extent, confirm_overwrite
 from ioatlas.target.identity import check_identity
 from ioatlas.target.layout import write_step
-from ioatlas.target.nbd import read_export
+from ioatlas.target.nbd import read_export, served_at_once
 from ioatlas.target.opening import open_target
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
@@ -95,6 +95,19 @@ def test_the_servers_block_size_is_the_targets(bench):
     )
     target = open_target(uri)
     assert target.logical_block_bytes == 4096
+
+
+@pytest.mark.parametrize(
+    ("limits", "served"),
+    [
+        (("memory", "16M"), 4),
+        (("--filter=noparallel", "memory", "16M", "serialize=connections"), 1),
+        (("--filter=limit", "memory", "16M", "limit=2"), 2),
+    ],
+)
+def test_connections_that_wait_or_are_refused_are_not_served(bench, limits, served):
+    uri, _ = serve(bench, *limits)
+    assert served_at_once(uri, 4) == served
 
 
 def test_a_read_only_export_is_only_read(bench):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import check_not_opened, results_folder
 from ioatlas.load.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
@@ -49,6 +50,7 @@ from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.store.seal import machine_key
 from ioatlas.target.identity import recognise
 from ioatlas.target.marker import claimed
+from ioatlas.target.nbd import served_at_once
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
@@ -472,10 +474,27 @@ def _session(
     session = Session(
         journal, plan, made, environment, procedure.odd_sizes, emit=emit, stop_asked=stop_asked, began=began
     )
+    if not session.of_fleet:
+        _leave_out_what_servers_refuse(session)
     runner = Runner(session, procedure.steps(session), environment)
     runner.recover()
     runner.look_around()
     return runner.run(journal)
+
+
+def _leave_out_what_servers_refuse(session: Session) -> None:
+    """Go on without the cells whose jobs are more connections than the server takes at a time."""
+    plan = session.plan
+    for target in plan.targets:
+        mine = [cell for cell in plan.to_measure if cell.target == target.name and target.kind == "uri"]
+        served = served_at_once(target.location, max((cell.numjobs for cell in mine), default=0))
+        too_many = {cell.key for cell in mine if cell.numjobs > served}
+        if 0 < len(too_many) < len(plan.to_measure):
+            why = f"the server takes {plural(served, 'connection')} at a time"
+            cells = ((cell, f"not admissible: {why}" if cell.key in too_many else told) for cell, told in plan.cells)
+            told = f"{len(too_many)} of {plural(len(mine), 'cell')} left out: {why}, and each job needs its own."
+            plan = replace(plan, cells=tuple(cells))
+            session.go_on_with(plan, f"{told} For more in flight use --numjobs {served} and a larger --iodepth.")
 
 
 LAYOUT_SHARES = (0.1, 0.15)

@@ -183,11 +183,6 @@ class Limit:
     most_bytes_per_s: float | None = None
 
     @property
-    def odds(self) -> str:
-        """' (85%)'; '' where it was not worked out."""
-        return "" if self.probability is None else f" ({self.probability:.0%})"
-
-    @property
     def determined(self) -> bool:
         return self.resource != UNDETERMINED
 

@@ -27,6 +27,7 @@ class DoubtCode(StrEnum):
     """What makes a campaign less than good. The texts stand in exports and pages, and stay as they are."""
 
     CORRUPTION = "corruption"
+    CONTRADICTION = "contradiction"
     NOTHING = "nothing-measured"
     CACHED = "cached"
     HOLES = "holes"

@@ -125,7 +125,7 @@ def deviations(
 class SniaPlan:
     """What a test on one target costs, before it is started.
 
-    fill_bytes, fill_seconds, round_seconds: of one pass. least_, most_: of the whole test, with 5 and with 25 rounds
+    fill_bytes, round_seconds: of one pass. least_, most_: of the whole test, with 5 and with 25 rounds
     (write saturation: until 4 times the footprint is written, and after 24 hours), at the rates that were expected.
     """
 
@@ -133,7 +133,6 @@ class SniaPlan:
     passes: int
     cells_per_round: int
     fill_bytes: int
-    fill_seconds: float
     round_seconds: float
     least_rounds: int
     most_rounds: int
@@ -180,7 +179,6 @@ def plan_snia(
         count,
         longest,
         fill_bytes,
-        fill_seconds,
         round_seconds,
         least,
         most,

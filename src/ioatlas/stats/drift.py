@@ -53,7 +53,6 @@ class ReplicateFit:
     effects: dict[int, float]
     residuals: Floats
     apart: Floats
-    method: str = FIT_METHOD
 
     @property
     def errors(self) -> dict[int, float]:

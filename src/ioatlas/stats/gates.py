@@ -128,7 +128,6 @@ BYTES_TOLERANCE = 0.001
 CEILING_LIMIT = 1.005
 OFFERED_SHARE = 0.99
 CPU_LIMIT_PERCENT = 80.0
-RUNTIME_SHARE = 0.98
 _DIRECTIONS = ("read", "write", "trim")
 
 
@@ -165,10 +164,6 @@ def little_gate(
     return "", Verdict(VerdictCode.UNACCOUNTED, why)
 
 
-def error_gate(error: int) -> str:
-    return f"error {error} reported by the load generator" if error else ""
-
-
 def generator_cpu_gate(cpu_percent: float | None) -> str:
     """The load generator's CPU, percent of one job's core (user + system): at the limit it measures itself."""
     if cpu_percent is None or cpu_percent < CPU_LIMIT_PERCENT:
@@ -183,13 +178,6 @@ def ceiling_gate(value: float, ceiling: float | None, *, name: str = "the ceilin
     return f"ceiling: {_percent(value, ceiling)} of {name}"
 
 
-def runtime_gate(runtime_ms: float, asked_ms: float | None) -> str:
-    """The load ran for less than 98% of the time asked: it covered its size, failed or was stopped."""
-    if not asked_ms or runtime_ms >= RUNTIME_SHARE * asked_ms:
-        return ""
-    return f"runtime: {runtime_ms:.0f} ms of {asked_ms:.0f} ms asked"
-
-
 def overload_gate(achieved: float, offered: float | None) -> str:
     """Open loop: why the point is overloaded, less than 99% of the offered rate achieved (same unit). Its latencies
     are lower bounds.
@@ -197,10 +185,6 @@ def overload_gate(achieved: float, offered: float | None) -> str:
     if not offered or achieved >= OFFERED_SHARE * offered:
         return ""
     return f"{_percent(achieved, offered)} of the offered rate achieved"
-
-
-def no_io_gate(total_ios: int) -> str:
-    return "" if total_ios > 0 else "no I/O completed in the window"
 
 
 @dataclass(frozen=True)
@@ -234,11 +218,8 @@ def judge_visit(
         if sentence:
             discards.append(Reason(code, sentence))
 
-    gate(ReasonCode.ERROR, error_gate(visit.error))
     parts = visit.parts
-    total_ios = sum(part.total_ios for part in parts)
-    runtime_ms = max((part.runtime_ms for part in parts), default=0)
-    gate(ReasonCode.NO_IO, no_io_gate(total_ios))
+    gate(ReasonCode.NO_IO, "" if any(part.total_ios for part in parts) else ReasonCode.NO_IO)
     for reason in _bytes_reasons(visit, cell):
         gate(ReasonCode.BYTES, reason)
     law = little_gate(visit, cell, asked_ms=asked_ms, waiting=waiting)
@@ -247,7 +228,6 @@ def judge_visit(
         limited += [law[1]] if law[1] is not None else []
     reason = generator_cpu_gate(visit.cpu_percent)
     limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
-    gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))
     for part in parts:
         if ceilings and part.direction in ceilings and part.runtime_ms:
             bound, name = ceilings[part.direction]
@@ -357,9 +337,7 @@ def stream_backlog(cell: Cell, parts: tuple[Part, ...], seconds: float) -> Backl
     )
 
 
-def judge_streams(
-    visit: Visit, cell: Cell, *, asked_ms: float | None = None, waiting: float | None = None
-) -> GateReport:
+def judge_streams(visit: Visit, cell: Cell, *, waiting: float | None = None) -> GateReport:
     """All gates on one visit of `cell`, whose streams are judged one by one; reasons begin with the stream's name.
 
     Overload is judged for all streams together and for each, with the chance that Poisson arrivals bring. Little's law
@@ -381,7 +359,7 @@ def judge_streams(
         if not parts:
             continue
         report = judge_visit(replace(visit, parts=parts), member, waiting=waiting)
-        discards += [_of_stream(reason, name) for reason in report.discards]
+        discards += [replace(reason, sentence=f"{name}: {reason.sentence}") for reason in report.discards]
         # The pace of all streams is judged here, with the chance that it brings, and their processor time below.
         labels += [
             replace(label, detail=f"{label.detail} ({name})")
@@ -393,11 +371,4 @@ def judge_streams(
         labels.insert(0, Verdict(VerdictCode.OVERLOADED, whole.reason))
     labels += overloads
     labels += [Verdict(VerdictCode.CLIENT_LIMITED, cpu)] if cpu else []
-    short = runtime_gate(runtime_ms, asked_ms)
-    discards += [Reason(ReasonCode.RUNTIME, short)] if short else []
     return GateReport(tuple(dict.fromkeys(discards)), tuple(dict.fromkeys(labels)))
-
-
-def _of_stream(reason: Reason, name: str) -> Reason:
-    """The reason with its stream in front; an error is the whole visit's."""
-    return reason if reason.code is ReasonCode.ERROR else replace(reason, sentence=f"{name}: {reason.sentence}")

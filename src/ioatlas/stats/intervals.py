@@ -274,7 +274,6 @@ class PooledVariance:
     variance_log: float
     dof: float
     n_cells: int
-    method: str = VARIANCE_METHOD
 
     def beside(self, within: float) -> PooledVariance:
         """For a cell in whose visits this variance of a visit's logarithm is seen."""

@@ -16,8 +16,6 @@ from ioatlas.model.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
 
 METHOD = "intended-constant/1"
-DRAINED_METHOD = "intended-drained/1"
-TRACE_METHOD = "intended-trace/1"
 OFFERED_SHARE = 0.99
 CHANCE = 4.0
 """Standard deviations: many streams at many load points are judged, and none should be called late by chance."""
@@ -41,7 +39,6 @@ class OpenLoop:
     latency_ns: Floats
     overloaded: bool
     reason: str
-    method: str = METHOD
 
 
 def intended_latency(
@@ -91,8 +88,7 @@ def intended_latency(
         reason = f"{share:.1%} of the offered rate achieved"
     elif growing:
         reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
-    method = DRAINED_METHOD if drains else METHOD
-    return OpenLoop(intended, bool(reason), reason, method)
+    return OpenLoop(intended, bool(reason), reason)
 
 
 def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, resolution_ns: float = 0.0) -> OpenLoop:
@@ -123,7 +119,7 @@ def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, 
         if late > max(0.01 * length, LATE_NS)
         else ""
     )
-    return OpenLoop(latency + lag, bool(reason), reason, TRACE_METHOD)
+    return OpenLoop(latency + lag, bool(reason), reason)
 
 
 @dataclass(frozen=True)

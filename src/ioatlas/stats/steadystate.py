@@ -41,7 +41,6 @@ class SteadyState:
     slope_share: float | None
     reason: str
     line: tuple[float, float] | None = None
-    method: str = METHOD
 
 
 def steady_state(rounds: Sequence[float]) -> SteadyState:

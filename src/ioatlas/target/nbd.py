@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +19,19 @@ from ioatlas.target import trouble
 _TLS_DISABLE = 0  # LIBNBD_TLS_DISABLE
 _TRANSPORTS = 0x01 | 0x02  # LIBNBD_ALLOW_TRANSPORT_TCP, _UNIX
 _SIZE_MINIMUM = 0  # LIBNBD_SIZE_MINIMUM
+_HANDLE, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+_OF_A_HANDLE = ("close", "get_size", "is_read_only", "can_flush", "aio_is_ready", "aio_is_dead", "aio_is_closed")
+_TAKES = {
+    **{name: [_HANDLE] for name in _OF_A_HANDLE},
+    **{name: [_HANDLE, _INT] for name in ("get_block_size", "set_uri_allow_tls", "poll")},
+    **{name: [_HANDLE, ctypes.c_uint32] for name in ("set_uri_allow_transports", "shutdown")},
+    "aio_connect_uri": [_HANDLE, _TEXT],
+}
+_SIZE = ctypes.c_int64
+_GIVES = {"create": _HANDLE, "close": None, "get_error": _TEXT, "get_size": _SIZE, "get_block_size": _SIZE}
+"""Types of what libnbd's functions take, and of what they give where that is no int."""
+OTHERS_SECONDS = 2.0
+"""Time in which a server that serves one connection greets another, if it serves several at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,49 +53,52 @@ def _library() -> ctypes.CDLL:
         raise IoAtlasError(
             "libnbd is missing, which fio's nbd engine needs too", remedy="install libnbd0 (Debian, Ubuntu) or libnbd"
         ) from error
-    library.nbd_create.restype = ctypes.c_void_p
-    library.nbd_close.argtypes = [ctypes.c_void_p]
-    library.nbd_close.restype = None
-    library.nbd_get_error.restype = ctypes.c_char_p
-    library.nbd_get_size.restype = ctypes.c_int64
-    library.nbd_get_block_size.restype = ctypes.c_int64
-    library.nbd_get_block_size.argtypes = [ctypes.c_void_p, ctypes.c_int]
-    library.nbd_set_uri_allow_transports.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
-    library.nbd_set_uri_allow_tls.argtypes = [ctypes.c_void_p, ctypes.c_int]
-    library.nbd_aio_connect_uri.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-    library.nbd_poll.argtypes = [ctypes.c_void_p, ctypes.c_int]
-    library.nbd_shutdown.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
-    for name in ("get_size", "is_read_only", "can_flush"):
-        getattr(library, f"nbd_{name}").argtypes = [ctypes.c_void_p]
-    for name in ("ready", "dead", "closed"):
-        getattr(library, f"nbd_aio_is_{name}").argtypes = [ctypes.c_void_p]
+    for name, given in _TAKES.items():
+        getattr(library, f"nbd_{name}").argtypes = given
+    for name, returned in _GIVES.items():
+        getattr(library, f"nbd_{name}").restype = returned
     return library
 
 
-def read_export(uri: str, seconds: float | None = None) -> Export:
+def read_export(uri: str, seconds: float = trouble.PATIENCE_SECONDS) -> Export:
     """Connects to `uri`, reads what the server says and disconnects.
 
     Raises IoAtlasError when it is dead, silent or refuses.
     """
     library = _library()
-    limit = trouble.PATIENCE_SECONDS if seconds is None else seconds
-    handle = library.nbd_create()
-    if not handle:
-        raise _failed(library, uri)
-    try:
-        _connect(library, handle, uri, limit)
+    with _connected(library, uri, seconds) as handle:
         size = library.nbd_get_size(handle)
         if size < 0:
             raise _failed(library, uri)
         minimum = library.nbd_get_block_size(handle, _SIZE_MINIMUM)
-        export = Export(
+        return Export(
             size_bytes=size,
             read_only=library.nbd_is_read_only(handle) != 0,  # an error counts as read-only
             minimum_block_bytes=minimum if minimum > 0 else None,
             facts=(NO_FLUSHES,) if library.nbd_can_flush(handle) == 0 else (),
         )
+
+
+def served_at_once(uri: str, most: int) -> int:
+    """How many of `most` connections the server serves at a time: others it refuses, or lets wait for a greeting. One
+    that serves none has another trouble, which the guards tell.
+    """
+    with ExitStack() as connected:
+        for count in range(most):
+            try:
+                connected.enter_context(_connected(_library(), uri, OTHERS_SECONDS))
+            except IoAtlasError:
+                return count or most
+    return most
+
+
+@contextmanager
+def _connected(library: ctypes.CDLL, uri: str, seconds: float) -> Iterator[int]:
+    handle = library.nbd_create()
+    try:
+        _connect(library, handle, uri, seconds)
+        yield handle
         library.nbd_shutdown(handle, 0)
-        return export
     finally:
         library.nbd_close(handle)
 

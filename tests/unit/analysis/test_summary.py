@@ -78,6 +78,7 @@ def test_a_quiet_campaign_is_good_and_says_what_comes_next():
         ({"n_not_reached": 5}, DoubtCode.SKIPPED, Trust.FAIR),
         ({"complete": False}, DoubtCode.UNFINISHED, Trust.FAIR),
         ({"findings": (Finding(FindingCode.CORRUPTION),)}, DoubtCode.CORRUPTION, Trust.LOW),
+        ({"findings": (Finding(FindingCode.LITTLES_LAW),)}, DoubtCode.CONTRADICTION, Trust.LOW),
         ({"findings": (Finding(FindingCode.DATA_REDUCTION),)}, DoubtCode.DATA_REDUCTION, Trust.FAIR),
         ({"estimates": [*row(19), value(9, verdict=VerdictCode.CACHED)]}, DoubtCode.CACHED, Trust.FAIR),
         ({"estimates": [*row(3), value(9, verdict=VerdictCode.SUSPECT, jobs=9)]}, DoubtCode.CACHED, Trust.LOW),

@@ -128,6 +128,17 @@ def test_a_load_runs_as_long_as_it_was_asked_to(tmp_path, ran_ms, state, reason)
     assert (result.state, result.reason) == (state, reason)
 
 
+@pytest.mark.parametrize(("numjobs", "second_ms", "failed"), [(2, 1500, True), (2, 480, False), (1, 1500, False)])
+def test_jobs_that_did_not_work_at_the_same_time_have_no_common_rate(tmp_path, numjobs, second_ms, failed):
+    load = [section(1, Cell.of("t", {**CELL.option, "numjobs": numjobs}))]
+    batch(tmp_path, [job(1)], {1: 0})
+    for log in tmp_path.glob("v1_*.log"):
+        log.write_text(log.read_text() + f"{START + second_ms + 20}, 100, 0, 4096, 0, 0\n")
+    (result,) = read_batch(tmp_path, tuple(load), 9, {}, {})
+    assert result.state is (SectionState.FAILED if failed else SectionState.FINISHED)
+    assert ("serves fewer than 2 at a time; use --numjobs 1" in result.reason) is failed
+
+
 @pytest.mark.parametrize(("ran_ms", "ios", "done"), [(999, 5, True), (1000, 5, False), (10, 0, False)])
 def test_work_is_done_within_its_cap_or_not_at_all(tmp_path, ran_ms, ios, done):
     work = [section(1, WORK)]

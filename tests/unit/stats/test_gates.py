@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.verdict import Reason, ReasonCode, Verdict, VerdictCode, read_verdict
+from ioatlas.model.verdict import ReasonCode, Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats import gates
 from ioatlas.stats.gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
@@ -45,8 +45,6 @@ PACED = {"rate_iops": 500, "rate_process": "poisson"}
         ({"direction": "write", "bs": 8192}, {"rw": "randrw", "bs": "4096,8192"}, [], []),
         ({"direction": "read", "bs": 8192}, {"rw": "randrw", "bs": "4096,8192"}, [ReasonCode.BYTES], []),
         ({"total_ios": 0}, {}, [ReasonCode.NO_IO], []),
-        ({"error": 5}, {}, [ReasonCode.ERROR], []),
-        ({"runtime_ms": 500, "lat_ns": 50_000.0}, {}, [ReasonCode.RUNTIME], []),
         # Little's law; of an open loop there is an upper bound only.
         ({"lat_ns": 95_000.0}, {}, [], []),
         ({"lat_ns": None}, {}, [], []),
@@ -83,9 +81,6 @@ def test_bytes_must_be_ios_times_block_size():
 
 
 def test_reasons_say_what_was_seen():
-    assert "error 5" in gates.judge_visit(visit(error=5), cell()).discards[0].sentence
-    (short,) = gates.judge_visit(visit(runtime_ms=500, lat_ns=50_000.0), cell(), asked_ms=1000).discards
-    assert "500 ms of 1000 ms" in short.sentence
     (late,) = gates.judge_visit(visit(total_ios=350), cell(**PACED)).labels
     assert late.text.startswith("overloaded: 70.0%")
     assert "95%" in gates.generator_cpu_gate(95)
@@ -103,11 +98,8 @@ def test_offered_rates_are_those_of_all_jobs():
 def test_limits_belong_to_what_passes_but_for_the_generators_and_without_numbers_a_gate_passes():
     assert gates.ceiling_gate(gates.CEILING_LIMIT, 1.0) == ""
     assert gates.ceiling_gate(5.0, 0.0) == gates.ceiling_gate(5.0, None) == ""
-    assert gates.runtime_gate(980, 1000) == ""
-    assert gates.runtime_gate(979, 1000)
     assert gates.overload_gate(990, 1000) == ""
     assert gates.overload_gate(989, 1000)
-    assert gates.no_io_gate(1) == ""
     assert gates.generator_cpu_gate(80.0)
     assert gates.generator_cpu_gate(79.9) == gates.generator_cpu_gate(None) == ""
 
@@ -236,12 +228,8 @@ def test_one_late_stream_labels_the_visit():
     assert stream_backlog(cell, (), 2.0).overloaded
 
 
-@pytest.mark.parametrize(("more", "reason"), [({"error": 5}, "error"), ({}, "no I/O")])
-def test_errors_and_silence_discard(more, reason):
-    parts = () if reason == "no I/O" else (part("r", "read", 8000, 4096, 2e6), part("w", "write", 4000, 8192, 2e6))
-    assert any(
-        told.sentence.startswith(reason) for told in judge_streams(of_streams(*parts, **more), streams()).discards
-    )
+def test_silence_discards():
+    assert [one.code for one in judge_streams(of_streams(), streams()).discards] == [ReasonCode.NO_IO]
 
 
 def test_what_is_in_flight_and_what_waits_is_not_behind():
@@ -282,14 +270,6 @@ def test_every_stream_is_told_and_the_whole_first():
 def test_a_silent_stream_does_not_hide_the_next_one():
     odd = judge_streams(of_streams(part("w", "write", 4000, 4096, 2e6)), streams())
     assert [reason.sentence.split(":")[0] for reason in odd.discards] == ["w"]
-
-
-def test_the_runtime_is_the_longest_of_all_streams():
-    fine = of_streams(part("r", "read", 8000, 4096, 2e6), part("w", "write", 4000, 8192, 2e6))
-    assert not judge_streams(fine, streams(), asked_ms=2000).discards
-    assert judge_streams(fine, streams(), asked_ms=4000).discards == (
-        Reason(ReasonCode.RUNTIME, "runtime: 2000 ms of 4000 ms asked"),
-    )
 
 
 def test_one_stream_with_random_arrivals_makes_the_whole_random():

@@ -133,9 +133,18 @@ def _longer(result: CampaignResult) -> Advice:
 _Rule = Callable[[CampaignResult, Sequence[Estimate]], Iterator[Doubt]]
 
 
-def _corrupted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    if any(finding.code is FindingCode.CORRUPTION for finding in result.findings):
-        yield Doubt(DoubtCode.CORRUPTION, Trust.LOW, advice=Advice("stop-using"))
+_FOUND: dict[FindingCode, tuple[DoubtCode, Trust, Advice | None]] = {
+    FindingCode.CORRUPTION: (DoubtCode.CORRUPTION, Trust.LOW, Advice("stop-using")),
+    FindingCode.LITTLES_LAW: (DoubtCode.CONTRADICTION, Trust.LOW, Advice("look")),
+    FindingCode.DATA_REDUCTION: (DoubtCode.DATA_REDUCTION, Trust.FAIR, None),
+}
+
+
+def _found(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
+    codes = {finding.code for finding in result.findings}
+    for code, (doubt, level, advice) in _FOUND.items():
+        if code in codes:
+            yield Doubt(doubt, level, advice=advice)
 
 
 def _nothing(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -143,24 +152,16 @@ def _nothing(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[
         yield Doubt(DoubtCode.NOTHING, Trust.LOW, advice=Advice("look"))
 
 
-def _cached(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    flagged = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT)]
-    share = len(flagged) / len(measured) if measured else 0.0
-    if CELLS.level(share) is Trust.GOOD:
-        return
-    values = {"sure": any(e.verdict is VerdictCode.CACHED for e in flagged), **_of(flagged, measured)}
-    buffered = all(not e.cell.integer("direct", 1) for e in flagged)
-    advice = Advice("direct" if buffered else "larger")
-    yield Doubt(DoubtCode.CACHED, CELLS.level(share), values, advice, _keys(flagged))
-
-
-def _holes(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    """Reads of a file that was made without data are asked for, and no doubt."""
-    flagged = [e for e in measured if e.verdict is VerdictCode.HOLE and e.cell.state != "fresh"]
-    share = len(flagged) / len(measured) if measured else 0.0
-    if CELLS.level(share) is not Trust.GOOD:
-        advice, values = Advice("written"), _of(flagged, measured)
-        yield Doubt(DoubtCode.HOLES, CELLS.level(share), values, advice, _keys(flagged))
+def _not_the_drive(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
+    """Answered by a cache, or out of a hole; reads of a file that was made without data are asked for, and no doubt."""
+    cached = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT)]
+    holes = [e for e in measured if e.verdict is VerdictCode.HOLE and e.cell.state != "fresh"]
+    instead = Advice("larger" if any(e.cell.integer("direct", 1) for e in cached) else "direct")
+    for code, flagged, advice in ((DoubtCode.CACHED, cached, instead), (DoubtCode.HOLES, holes, Advice("written"))):
+        level = CELLS.level(len(flagged) / max(1, len(measured)))
+        if level is not Trust.GOOD:
+            values = {"sure": any(e.verdict is VerdictCode.CACHED for e in flagged), **_of(flagged, measured)}
+            yield Doubt(code, level, values, advice, _keys(flagged))
 
 
 def _other_load(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -181,11 +182,6 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[
     share, text, _ = max(shifts(result.replicates, result.wanders), default=(0.0, "", ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), {"shift": text}, IDLE)
-
-
-def _reduced(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    if any(finding.code is FindingCode.DATA_REDUCTION for finding in result.findings):
-        yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR)
 
 
 def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -254,7 +250,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _reduced),
+    *(_found, _nothing, _not_the_drive, _other_load, _other_programs, _drifted),
     *(_failed, _skipped, _client, _unfinished, _imported),
 )
 

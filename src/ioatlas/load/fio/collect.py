@@ -33,6 +33,9 @@ JOB_FILE = "job.fio"
 ERRORS = "fio.err"
 RUNTIME_SHORTFALL = 0.98
 """A section whose load ran for less than this share of the time asked was cut short."""
+APART = 1.5
+"""Times what the longest job of a load took, from which its jobs did not work at the same time."""
+NOT_TOGETHER = "its jobs did not work at the same time"
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,7 @@ def read_batch(
         ran_ms = max(_ran_ms(job) for _, _, job in jobs)
         parts: list[Part] = []
         starts: list[int] = []
+        ends: list[int] = []
         overloaded = ""
         replayed, unlike = SectionState.FINISHED, ""
         for (name, stream, job), (_, _, cell) in zip(jobs, section.jobs, strict=True):
@@ -173,6 +177,7 @@ def read_batch(
             made = _parts(job, logs.by_direction, stream, cell)
             parts += made if log is None else (log.intended(part) for part in made)
             starts += [logs.start_ms] if logs.start_ms is not None else []
+            ends += [logs.end_ms] if logs.end_ms is not None else []
             overloaded = log.overloaded if log is not None else overloaded
         start_ms = round(1000 * clock.session(min(starts) / 1000)) if starts else None
         visit = Visit(
@@ -190,7 +195,7 @@ def read_batch(
             load_cores=_cores(section, [job for _, _, job in jobs]),
         )
         overlap_ms = 0
-        state, reason = _state(section, visit, ran_ms)
+        state, reason = _state(section, visit, ran_ms, max(ends, default=0) - min(starts, default=0))
         if unlike and not visit.error and ran_ms < section.runtime_ms:
             state, reason = replayed, unlike
         if state in (SectionState.FINISHED, SectionState.OVER_RUN) and start_ms is not None:
@@ -214,9 +219,13 @@ def _named(error: int) -> str:
     return os.strerror(error) if error in errno.errorcode else "unknown"
 
 
-def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[SectionState, str]:
+def _state(section: Section, visit: Visit, ran_ms: int, spent_ms: int) -> tuple[SectionState, str]:
+    """spent_ms: from the first start of a job to the last completion of any; ran_ms: of the longest job."""
     if visit.error:
         return SectionState.FAILED, f"fio reported error {visit.error} ({_named(visit.error)})"
+    if section.cell.numjobs > 1 and spent_ms > APART * ran_ms:
+        why = f"{NOT_TOGETHER}: the target serves fewer than {section.cell.numjobs} at a time"
+        return SectionState.FAILED, f"{why}; use --numjobs 1 and a larger --iodepth"
     if section.cell.work_bounded:
         return (
             (SectionState.FINISHED, "")

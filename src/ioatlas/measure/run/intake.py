@@ -204,7 +204,7 @@ def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, 
     asked_ms = None if bounded else section.runtime_ms
     if streams:
         parts = tuple(together(visit.parts))
-        report = judge_streams(visit, cell, asked_ms=asked_ms, waiting=visit.waiting)
+        report = judge_streams(visit, cell, waiting=visit.waiting)
     else:
         ceilings = _ceilings(visit, cell, gates)
         report = judge_visit(visit, cell, asked_ms=asked_ms, ceilings=ceilings, waiting=visit.waiting)

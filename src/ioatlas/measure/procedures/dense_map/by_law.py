@@ -5,6 +5,7 @@ be told (`law.choose`).
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from ioatlas.answer.law.course import Course
 from ioatlas.answer.law.read import courses_by_target, have_one_law
 from ioatlas.answer.results.by_law import MOST_LOADS, keep_laws
 from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.collect import NOT_TOGETHER
 from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.gates import Gates
@@ -130,9 +132,12 @@ class LawSteps(MapSteps):
             self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
 
     def _able(self, name: str) -> list[Cell]:
-        """What of a target's map can be measured."""
-        failed = self._silent.union(key for key, _ in self.journal.failures())
-        return [cell for cell in self.session.plan.to_measure if cell.target == name and cell.key not in failed]
+        """What of a target's map can be measured: no more jobs than the target was seen to serve at a time."""
+        failures = dict(self.journal.failures())
+        mine = [cell for cell in self.session.plan.to_measure if cell.target == name]
+        too_many = [cell.numjobs for cell in mine if failures.get(cell.key, "").startswith(NOT_TOGETHER)]
+        able = (cell for cell in mine if cell.key not in self._silent and cell.key not in failures)
+        return [cell for cell in able if cell.numjobs < min(too_many, default=math.inf)]
 
     def _courses(self) -> dict[str, list[Course]]:
         """Read anew when a load was made."""
