@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -50,13 +51,14 @@ def probe_directory(directory: int, name: str, where: str) -> DirectIo:
     """
     place = f"{where}/{name}"
     new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with opened(name, new, directory=directory, where=place) as fd, speaking(place):
-        try:
+    try:
+        with opened(name, new, directory=directory, where=place) as fd, speaking(place):
             _write_all(fd, os.urandom(_PROBE_BYTES))
             os.fsync(fd)
             return _tried(name, os.O_RDWR | os.O_NOFOLLOW, _PROBE_BYTES, _statx_alignment(fd), directory)
-        finally:
-            os.unlink(name, dir_fd=directory)
+    finally:
+        with speaking(place), contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)  # closed: SMB through FUSE removes no file that is open
 
 
 def _tried(path: str, flags: int, size: int, claimed: int | None, directory: int | None = None) -> DirectIo:

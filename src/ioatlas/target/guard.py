@@ -65,7 +65,9 @@ def check_writable(target: Target) -> None:
 
 def _check_export(uri: str) -> None:
     if nbd.read_export(uri).read_only:
-        raise IoAtlasError("the server exports it read-only", where=uri, remedy="plan reads, or export it for writing")
+        raise IoAtlasError(
+            "the server exports it read-only", where=uri, remedy="add --read-only, or export it for writing"
+        )
 
 
 def _check_writable_path(target: Target) -> None:
@@ -150,7 +152,7 @@ def check_block_device(target: Target) -> None:
         raise IoAtlasError(
             "the device is read-only",
             where=target.location,
-            remedy="plan a read-only sweep, or make it writable (`blockdev --setrw`)",
+            remedy="add --read-only, or make it writable (`blockdev --setrw`)",
         )
     related = [device, *below(device)]
     for other in same_storage(device):

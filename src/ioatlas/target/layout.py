@@ -284,5 +284,5 @@ def remedy_for(text: str) -> str:
     if "read-only" in lowered or "error=30" in lowered:
         return "the target is read-only: mount it for writing, or use --read-only"
     if "input/output error" in lowered or "err= 5" in lowered or "error=5" in lowered:
-        return "the target answers with I/O errors: look at the kernel's log and at the storage itself"
+        return "it answers with I/O errors: look at `dmesg` for a device of this machine, else at its server's log"
     return "see fio.err in the batch's directory; the job file beside it repeats it by hand"

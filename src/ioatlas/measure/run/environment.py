@@ -75,7 +75,7 @@ def _check_host(
             raise RefusedError(
                 f"nobody can see what the {target.kind} is there: its fio is all that answers",
                 where=f"{client.name}: {host.path or target.location}",
-                remedy="plan a read-only sweep, measure a directory, or reach that host by ssh",
+                remedy="add --read-only, measure a directory, or reach that host by ssh",
             )
         return  # fio makes no file there, and this campaign's directory has a name that is drawn
     path, marker, held = fleet.path_on(host, target.location), ("", ""), ""
