@@ -29,9 +29,9 @@ WORDS = {
     "not measured": "not measured",
 }
 HOW = (
-    "Ratios are geometric means over the loads that both sides have. Their intervals hold together at 95%, over all "
-    "claims of the study. Yes: the whole interval lies on the claimed side of the tolerance. No: the whole lies on the "
-    "other. Undecided: neither; more --visits would tell."
+    "Ratios are geometric means over the loads that both sides have. All claims of the study are decided together at "
+    "95%: what is decided leaves its share of the 5% to the others. Yes: the whole interval lies on the claimed side "
+    "of the tolerance. No: the whole lies on the other. Undecided: neither; more --visits would tell."
 )
 
 

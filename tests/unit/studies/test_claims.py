@@ -2,6 +2,7 @@
 """Claims against synthetic results of which the right answer is known."""
 
 import random
+from dataclasses import replace
 from math import exp, log
 
 import pytest
@@ -102,6 +103,13 @@ def test_intervals_of_more_claims_are_wider():
     assert among.ratios[0].high > alone.ratios[0].high
 
 
+def test_what_is_decided_leaves_its_share_to_the_others():
+    close = results(1.035, noise=0.02, loads=3)
+    for expected, right in (("", "undecided"), ("same", "same")):
+        (one, *_) = check_claims([claim("higher"), *[claim(expected, tolerance=0.5)] * 9], close)
+        assert one.outcome == right
+
+
 def test_the_best_has_to_beat_each():
     three = [
         Measured(name, {"design": name, "bs": bs}, {"bw": tuple(level * exp(0.01 * n) for n in (-1, 0, 1))})
@@ -135,6 +143,13 @@ def test_the_spread_of_repeats_is_compared():
     assert one.ratios[0].low < 10 < one.ratios[0].high
     (one,) = check_claims([claim("lower", kind="spread")], both)
     assert one.outcome == "differs"
+
+
+def test_one_load_that_spreads_far_is_no_spread_of_all():
+    still = results(1.0, noise=0.01, visits=4)
+    values = {"bw": tuple(1e7 * exp(0.025 * n) for n in (-1, 1, -1, 1))}
+    (one,) = check_claims([claim("higher", kind="spread")], [*still[:-1], replace(still[-1], values=values)])
+    assert one.outcome == "undecided"
 
 
 @pytest.mark.parametrize(
