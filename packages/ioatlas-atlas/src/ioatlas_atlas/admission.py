@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import orjson
 from pydantic import ValidationError
 
 from ioatlas.model.errors import IoAtlasError, UsageError
@@ -127,7 +128,7 @@ def _checked(text: bytes) -> Found:
     if len(text) > MOST_OUTPUT_BYTES:
         raise NotAdmittedError("it holds more than an atlas keeps of one result")
     try:
-        told: Any = json.loads(text)
+        told: Any = orjson.loads(text)  # which takes no half of a letter: no page could be written with one
         if "refused" in told:
             raise NotAdmittedError(str(told["refused"]), tuple(CheckFound(**one) for one in told["checks"]))
         return Found(**told["found"])

@@ -264,8 +264,10 @@ def as_csv(document: Mapping[str, Any]) -> str:
 
 
 def harmless_csv(names: Sequence[str], rows: Iterable[Mapping[str, Value]]) -> str:
-    """A stranger's text that a spreadsheet would compute has a mark before it, which makes it text."""
-    return csv_text(names, [{name: _no_formula(value) for name, value in row.items()} for row in rows])
+    """A stranger's text that a spreadsheet would compute has a mark before it, which makes it text. Nor may it begin a
+    new row, which a carriage return does.
+    """
+    return csv_text(names, [{one: _no_formula(value) for one, value in row.items()} for row in rows]).replace("\r", " ")
 
 
 def _no_formula(value: Value) -> Value:

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
-from made import OLD_BUNDLE
+from made import OLD_BUNDLE, found
 from served import admission_read
 from starlette.testclient import TestClient
 from tests.unit.bundle.made import resigned
@@ -345,6 +345,12 @@ def test_logs_replace_no_raw_output(forge, tmp_path, monkeypatch):
     path.write_bytes(forge({"campaign/batches/00001/logs.zip": hidden}))
     told = extract._read(path, asdict(Limits()), asdict(Declaration()))
     assert "no batch has such a log" in json.dumps(told)
+
+
+def test_half_a_letter_in_what_was_read_is_refused():
+    told = {**found().model_dump(), "summary": {"trust": "a\ud800"}}
+    with pytest.raises(NotAdmittedError, match="what no result can have"):
+        admission._checked(json.dumps({"found": told}).encode())
 
 
 # -- limits of the process that reads ------------------------------------------------------------------------------

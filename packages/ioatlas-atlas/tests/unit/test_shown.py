@@ -197,3 +197,4 @@ def test_no_title_ends_its_bibtex_entry(title):
 def test_no_text_of_a_csv_is_computed_by_a_spreadsheet(text):
     first, second = as_csv({"rows": [{"target": text, "bw": -1.5, "list": [text, "x"]}]}).splitlines()
     assert (first, second) == ("target,bw,list", f"'{text},-1.5,'{text}; x")
+    assert as_csv({"rows": [{"target": f"a\r{text}"}]}).splitlines() == ["target", f"a {text}"]
