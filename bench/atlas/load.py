@@ -226,7 +226,7 @@ def main():
     options.add_argument("--plans", action="store_true", help="only how rows are reached")
     given = options.parse_args()
     held = open_database(given.url)
-    with held.reading() as link:
+    with held.reading(whole=True) as link:
         take_time(link)
         count = link.execute(sa.text("SELECT count(*) FROM result WHERE id LIKE '%zz'")).scalar_one()
         cells = link.execute(sa.text("SELECT count(*) FROM cell")).scalar_one()

@@ -124,8 +124,8 @@ def _metrics(request: Request) -> Response:
 
 def _viewer(request: Request) -> Viewer:
     """Of a page: by a token, else by the cookie of who signed in. The API takes tokens alone."""
-    service = api.service_of(request)
-    if request.headers.get("authorization"):
+    service: Service = request.app.state.service
+    if "authorization" in request.headers:
         return api.viewer_of(request, service)
     return browsers.viewer_of(service.database, request.cookies.get(browsers.COOKIE, "")) or Viewer()
 

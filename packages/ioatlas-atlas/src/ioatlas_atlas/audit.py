@@ -16,6 +16,9 @@ VISITOR = "?"
 PERSONAL = ("signed in", "token made", "token revoked", "identity linked")
 """Actions that change nothing which anybody else sees."""
 
+_OTHERS = sa.select(audit.c.id).where(audit.c.action.not_in(PERSONAL))
+_STATE = sa.select(sa.func.sum(_OTHERS.order_by(audit.c.id.desc()).limit(100).subquery().c.id))
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -44,9 +47,7 @@ def state(link: sa.Connection) -> int:
     """Grows with every entry of what others see, also with one of a lower number that another transaction wrote before
     and ended after.
     """
-    others = sa.select(audit.c.id).where(audit.c.action.not_in(PERSONAL))
-    newest = others.order_by(audit.c.id.desc()).limit(100).subquery()
-    return int(link.execute(sa.select(sa.func.sum(newest.c.id))).scalar() or 0)
+    return int(link.execute(_STATE).scalar() or 0)
 
 
 def entries(database: Database, most: int = 100, *, begins: str = "") -> list[Entry]:

@@ -50,7 +50,7 @@ def backup(database: Database, blobs: Blobs, folder: Path) -> Copied:
         raise RefusedError("the folder holds something already", where=str(folder), remedy="name a new one")
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {}
-    with database.reading() as link:
+    with database.reading(whole=True) as link:
         if not database.embedded:
             link.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         take_time(link)

@@ -119,7 +119,7 @@ def _able(shelf: Shelf, sought: Sought) -> Mask:
     if sought.max_price_per_tib is not None:
         able &= shelf.currency == sought.currency
     for word in sought.words.lower().split()[:10]:
-        able &= np.array([word in of.name.lower() for of in shelf.products], bool)[shelf.of]
+        able &= np.array([word in name for name in shelf.stock.names], bool)[shelf.of]
     return able
 
 

@@ -107,6 +107,7 @@ class Stock:
         self.ways: dict[tuple[str, str], int] = old.ways if old else {}
         place = {name: at for at, name in enumerate(sorted(known))}
         self.products = [known[name] for name in place]
+        self.names = [of.name.lower() for of in self.products]
         self.told = {of.id: (of.kind, of.media, of.year, *of.fits) for of in self.products}
         if old and old.told == self.told and len(old.of) == len(self.ways):
             self.of: Numbers = old.of
@@ -158,8 +159,7 @@ class Shelf:
 
     def entry(self, row: int) -> Listed:
         """It as it is shown."""
-        _, *told = self._entries[row]
-        return Listed(self.products[self.of[row]], *told)
+        return Listed(self.products[self.of[row]], *self._entries[row][1:])
 
     def top(self, rows: Mask, group: Numbers, *worst_last: Numbers) -> Numbers:
         """Of each group the number of one of these rows: the first by these values, of which less is better."""
