@@ -143,11 +143,12 @@ class Traffic:
             await send(message)
 
         try:
-            client = client_of((scope.get("client") or ("",))[0])
-            limited = not scope["path"].startswith(UNCOUNTED)
-            if limited and (wait := self._limiter.wait_seconds(client)):
-                held = problem(429, "wait, then go on", headers={"Retry-After": str(max(1, round(wait)))})
-                await held(scope, receive, counted)
+            client, names = client_of((scope.get("client") or ("",))[0]), {name for name, _ in scope["headers"]}
+            if not scope["path"].startswith(UNCOUNTED) and (wait := self._limiter.wait_seconds(client)):
+                told = {"Retry-After": str(max(1, round(wait)))}
+                await problem(429, "wait, then go on", headers=told)(scope, receive, counted)
+            elif {b"content-length", b"transfer-encoding"} <= names:  # a proxy may believe the other one
+                await problem(400, "it has two lengths", headers={"Connection": "close"})(scope, receive, counted)
             else:
                 await self._app(scope, receive, counted)
         finally:
@@ -180,9 +181,7 @@ def client_of(address: str) -> str:
 
 def _with_headers(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
     present = {name.lower() for name, _ in headers}
-    wanted = dict(_ALWAYS)
+    wanted = _ALWAYS | (_SECURE if scope.get("scheme") == "https" else {})
     if b"set-cookie" in present or any(name in _WHO for name, _ in scope["headers"]):
         wanted |= _OF_ONE
-    if scope.get("scheme") == "https":
-        wanted |= _SECURE
     return headers + [(name, value) for name, value in wanted.items() if name not in present]

@@ -117,6 +117,8 @@ def test_other_requests_bring_little_and_bring_it_soon(database, blobs, people):
     assert asked(app, place, {}, pieces(1001))[:2] == (413, {"title": "Request Entity Too Large", "status": 413,
         "detail": "more was sent than this address takes", "type": "about:blank"})  # fmt: skip
     assert asked(app, place, {}, [b"{", NEVER])[0] == 408
+    status, _, headers = asked(app, place, {"Content-Length": "1", "Transfer-Encoding": "chunked"}, [b"{"])
+    assert (status, headers[b"connection"]) == (400, b"close")
     assert asked(app, "/sign-in", {"Host": "atlas", "Origin": "http://atlas"}, [b"token=", GONE])[0] == 400
     whole = {"type": "http.request", "body": b'{"reason": "x"}', "more_body": False}
     assert asked(app, place, {**people["alice"], "Content-Type": "application/json"}, [whole])[0] == 404
