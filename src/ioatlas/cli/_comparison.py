@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.answer.analysis.trust import IDLE, again
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._arguments import write_gate
 from ioatlas.cli._output import columns, say_json
 from ioatlas.model.errors import GateError, UsageError
 from ioatlas.model.quantities import COMPARED
 from ioatlas.model.units import format_count, format_latency, format_rate
+from ioatlas.report.numbers import next_line
 
 if TYPE_CHECKING:
     from ioatlas.answer.analysis.compare import CellComparison, MapComparison, Outcome
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 MOST_DETECTABLE = 0.9
 """A slowdown larger than this is no measure of what a comparison can find."""
-DIFFER: tuple[Outcome, Outcome] = ("higher", "lower")
+DIFFER: frozenset[Outcome] = frozenset(("higher", "lower"))
 _NAME = 16
 _MARKS = {"higher": "+", "lower": "-", "same": "=", "not different": "?"}
 
@@ -115,7 +117,7 @@ def answer(found: SidesComparison, *, every: bool = False) -> list[str]:
 def verdict(found: SidesComparison) -> str:
     """In capitals, as of two campaigns."""
     result, wholes = found.result, found.result.wholes
-    if any(map(_differs, wholes)):
+    if any(one.outcome in DIFFER for one in wholes):
         return _ahead(found)
     if any(pair.count(*DIFFER) for pair in result.pairs):
         return f"SINGLE CELLS DIFFER, no whole map {'does' if wholes else 'was tested'}"
@@ -124,10 +126,6 @@ def verdict(found: SidesComparison) -> str:
     if len(wholes) == len(result.pairs) and {whole.outcome for whole in wholes} == {"same"}:
         return f"THE SAME within {result.tolerance:.0%}"
     return "NO DIFFERENCE SHOWN" + (", and the test was weak" if result.weakest > result.effect else "")
-
-
-def _differs(one: MapComparison) -> bool:
-    return one.outcome in DIFFER
 
 
 def _untested(found: SidesComparison) -> str:
@@ -282,9 +280,10 @@ def _next(found: SidesComparison, *, tested: bool) -> Iterator[str]:
         read = "read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
         measure = "measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
         yield f"Next    {read if tested else measure}"
-    elif not result.wholes or (result.weakest > result.effect and not all(map(_differs, result.wholes))):
-        more = "a longer --budget" if any(side.by_law for side in found.sides) else "more --visits"
-        yield f"Next    {more}, when the targets are idle"
+    elif not result.wholes or (result.weakest > result.effect and not {one.outcome for one in result.wholes} <= DIFFER):
+        more = "--budget 10m" if any(side.by_law for side in found.sides) else "--visits 10"
+        for place in dict.fromkeys(side.directory for side in found.sides):
+            yield f"Next    {next_line((IDLE, again(more)), place, str(place))}"
 
 
 def _percent(share: float) -> str:

@@ -172,7 +172,8 @@ class Summary:
 
     doubts:     worst first. next_step: what the reader can do now.
     bottlenecks: most frequent first, 'undetermined' last; of measured values.
-    sizes:      bytes of the target that its measured cells went over, from the least to the most.
+    sizes:      bytes of the target that its measured cells went over, from the least to the most; whole_bytes: of all
+                of it, 0 where it has no size of its own.
     """
 
     name: str
@@ -192,6 +193,7 @@ class Summary:
     next_step: tuple[Advice, ...]
     beside: tuple[Beside, ...] = ()
     sizes: tuple[int, ...] = ()
+    whole_bytes: int = 0
 
     @property
     def trust_text(self) -> str:

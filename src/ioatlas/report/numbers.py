@@ -16,47 +16,55 @@ from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.summary import Advice, Beside, Headline, SmallIo, Summary, Trust
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, per_cent
+from ioatlas.model.units import (
+    format_count,
+    format_duration,
+    format_latency,
+    format_rate,
+    format_size,
+    format_size_rounded,
+    per_cent,
+)
 from ioatlas.report.findings import next_step
 from ioatlas.report.small_map import WRITTEN
 
 
 def title_of(summary: Summary) -> str:
     """'disk · quick · 24 cells over 256 MiB · 52 s'"""
-    cells = f"{plural(summary.n_cells, 'cell')}"
+    cells = plural(summary.n_cells, "cell")
     if summary.n_estimated:
-        cells = (
-            f"{summary.n_measured:,} measured + {summary.n_estimated:,} estimated of {plural(summary.n_cells, 'cell')}"
-        )
+        cells = f"{summary.n_measured:,} measured + {summary.n_estimated:,} estimated of {cells}"
     elif summary.n_imported and not summary.n_measured:
         cells += " imported"
     elif summary.n_measured < summary.n_cells:
-        cells = f"{summary.n_measured:,} of {plural(summary.n_cells, 'cell')}"
+        cells = f"{summary.n_measured:,} of {cells}"
     if summary.sizes:
         cells += f" over {' to '.join(map(format_size, dict.fromkeys((summary.sizes[0], summary.sizes[-1]))))}"
-    parts = [summary.name, summary.profile, cells]
-    parts += [format_duration(summary.seconds)] if summary.seconds else []
-    parts += [] if summary.complete else ["not finished"]
-    return " · ".join(part for part in parts if part)
+        cells += f" of {format_size_rounded(summary.whole_bytes)}" if summary.whole_bytes > summary.sizes[-1] else ""
+    took = format_duration(summary.seconds) if summary.seconds else ""
+    parts = (summary.name, summary.profile, cells, took, "" if summary.complete else "not finished")
+    return " · ".join(filter(None, parts))
 
 
 def next_line(advice: Sequence[Advice], place: Path | None, shown: str = "") -> str:
     """The next step with what to paste between backticks, whole: a campaign that is to be run again as the line that
-    does so, into the next directory beside it. place: the campaign's directory, None where there is none; shown: as the
-    user named it, else its name alone, for a report names no place.
+    does so, into the next directory beside it, after what else is to be done. place: the campaign's directory, None
+    where there is none; shown: as the user named it, else its name alone, for a report names no place.
     """
     step = next_step(advice)
     if place is None or not (place / "campaign.toml").is_file():
         return step
     shown = shown or place.name
-    if advice[0].code not in ("again", "idle"):
-        return step.replace("DIR", shlex.quote(shown))
-    numbers = (str(number) for number in range(2, 100))
-    free = next((f"{shown}-{n}" for n in numbers if not place.with_name(f"{place.name}-{n}").exists()), shown)
-    options = [word for one in advice for word in str(one.values.get("options", "")).split()]
+    again = [one for one in advice if one.code in ("again", "idle")]
+    first = next_step(one for one in advice if one not in again).replace("DIR", shlex.quote(shown))
+    if not again:
+        return first
+    free = next((f"{shown}-{n}" for n in range(2, 100) if not place.with_name(f"{place.name}-{n}").exists()), shown)
+    options = [word for one in again for word in str(one.values.get("options", "")).split()]
     line = shlex.join(["ioatlas", "map", "--campaign", f"{shown}/campaign.toml", *options, "-o", free])
     gain = step[step.find(" (") :] if step.endswith(")") else ""
-    return f"{'when idle: ' if any(one.code == 'idle' for one in advice) else ''}`{line}`{gain}"
+    first += ", then " * bool(first) + "when idle: " * any(one.code == "idle" for one in again)
+    return f"{first}`{line}`{gain}"
 
 
 def value_of(one: Headline) -> str:

@@ -19,6 +19,7 @@ from ioatlas.model.summary import Advice, DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.report.findings import next_step, told_doubts
+from ioatlas.report.numbers import title_of
 
 MIB = 1 << 20
 
@@ -91,6 +92,16 @@ def test_each_rule_at_its_limits(changes, code, level):
     summary = summarise(result(changes.pop("estimates"), **changes))
     assert summary.trust is level
     assert codes(summary) == ({} if code is None else {code: level})
+
+
+@pytest.mark.parametrize(
+    ("whole", "told"), [(2 << 30, "1 cell over 256 MiB of 2 GiB"), (256 * MIB, "1 cell over 256 MiB")]
+)
+def test_the_title_tells_how_much_of_the_target_was_measured(whole, told):
+    one = value(100)
+    load = replace(one, cell=Cell.of("nas", {**one.cell.option, "size": 256 * MIB}))
+    summary = summarise(replace(result([load]), targets=(Target("nas", "block", "/dev/x", size_bytes=whole),)))
+    assert told in title_of(summary).split(" · ")
 
 
 @pytest.mark.parametrize(("width", "gain"), [(0.14, "(±14% → about ±7%)"), (0.02, "")])

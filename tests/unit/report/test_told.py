@@ -62,6 +62,10 @@ def test_code_ends_where_it_should(form) -> None:
         ([IDLE], "when idle: `ioatlas map --campaign nas1/campaign.toml -o nas1-3`"),
         ([Advice("resume")], "`ioatlas resume nas1` goes on with it"),
         ([Advice("direct")], "use direct=1"),
+        (
+            [Advice("direct"), again("--budget 2m")],
+            "use direct=1, then `ioatlas map --campaign nas1/campaign.toml --budget 2m -o nas1-3`",
+        ),
     ],
 )
 def test_the_next_step_is_a_line_to_paste(tmp_path: Path, advice: list[Advice], line: str) -> None:

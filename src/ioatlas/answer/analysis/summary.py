@@ -91,6 +91,7 @@ def summarise(result: CampaignResult) -> Summary:
         next_step=tuple(_next_step(doubts, headlines, bottlenecks, result)),
         beside=tuple(_beside(result, namer)),
         sizes=tuple(sorted({e.cell.size_bytes for e in estimates if e.kind == "measured" and not e.cell.trace} - {0})),
+        whole_bytes=max((target.size_bytes or 0 for target in result.targets), default=0),
     )
 
 

@@ -141,9 +141,8 @@ _FOUND: dict[FindingCode, tuple[DoubtCode, Trust, Advice | None]] = {
 
 
 def _found(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    codes = {finding.code for finding in result.findings}
     for code, (doubt, level, advice) in _FOUND.items():
-        if code in codes:
+        if any(finding.code is code for finding in result.findings):
             yield Doubt(doubt, level, advice=advice)
 
 
