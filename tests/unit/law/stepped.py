@@ -192,7 +192,8 @@ def mapped(target, total=60.0, cells=QUICK):
     courses = [target.load(laid, total / 6)]
     left = total - 4 - total / 6 - START
     while (one := next_load(cells, [c for c in courses if c], total=total, left=left)) is not None:
-        courses.append(target.load(one.cell, one.seconds))
+        made = target.load(one.cell, one.seconds)
+        courses.append(made and replace(made, visit_id=len(courses)))
         left -= one.seconds + START
     return [course for course in courses if course is not None], left
 

@@ -93,6 +93,8 @@ def test_every_main_cell_is_repeated_before_the_time_is_over(total):
     made = Counter((one.cell.key, one.direction) for one in courses)
     mains = [one for one in main_cells(QUICK, courses, total) if one.role != "second"]
     assert all(made[one.cell.key, one.direction] > 1 for one in mains)
+    order = [one.cell.rw == "randwrite" for one in courses]
+    assert order == sorted(order), "random writes come last: a cache may need minutes to store them"
 
 
 def test_where_the_writing_of_files_took_the_time_one_load_is_made_all_the_same():

@@ -8,6 +8,9 @@ of jobs, and with more in flight, where that has moved more so far; then all of 
 be seen in repeats alone; then the other cells. Of a large map, or of one of which some cells are to be measured, time
 is kept for these: they show where the law does not hold, so that what it foretells is told no surer than it is.
 
+Random writes have the last part of the time for themselves. A cache takes them at once, and its store may need minutes
+to take them from it, in which it has little left for any other load.
+
 Last come loads that no map has: writes that wait for a flush each, and reads under full writes.
 """
 
@@ -174,7 +177,8 @@ def _outrun(one: Cell, other: Cell, courses: Sequence[Course], direction: str) -
     """Whether another cell moves more. Where small blocks move more than large ones, more of these in flight are
     faster, for a busy target does not move less in larger blocks.
     """
-    moved = {course.cell.key: course.tail * course.bs for course in courses if course.direction == direction}
+    mine = sorted((one for one in courses if one.direction == direction), key=lambda one: one.seconds)
+    moved = {one.cell.key: one.tail * one.bs for one in mine}  # by the longest load of each
     return moved.get(other.key, 0.0) > MUCH * moved.get(one.key, math.inf)
 
 
@@ -206,15 +210,34 @@ def next_load(
         seen = {course.cell.key for course in courses if course.visit_id}
         cells = [cell for cell in cells if cell.key in seen] if len(seen) >= most else cells
         kept = min(seconds_of_others(min(most, len(cells))), max(total / 2, total - MAIN_SECONDS))
-        most = max(0, most - len(seen))
     mains = main_cells(cells, courses, total - kept)
-    for one in _wanted(mains, courses, cells, total - kept, left, seed, most, kept):
-        fitted = _fitted(one, courses, left)
-        if fitted is not None:
-            return fitted
-    if begun or not mains:
+    if not mains:
+        return None
+    late = [cell for cell in cells if _leaves_debt(cell)]
+    parts = [(late, 0.0), (cells, 0.0)]
+    if not any(_leaves_debt(course.cell) for course in courses):
+        laid_out = sum(course.ended for course in courses if not course.visit_id)
+        parts.insert(
+            0, ([cell for cell in cells if cell not in late], _seconds_of_late(mains, total, total - laid_out))
+        )
+    for part, reserve in parts:
+        few = None if most is None else max(0, most * len(part) // len(cells) - sum(one.key in seen for one in part))
+        mine = [main for main in mains if main.cell in part]
+        share = len(part) / max(1, len(cells))
+        for one in _wanted(mine, courses, part, total - kept, left - reserve, seed, few, kept * share):
+            fitted = _fitted(one, courses, left - reserve)
+            if fitted is not None:
+                return fitted
+    if begun:
         return None
     return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
+
+
+def _seconds_of_late(mains: Sequence[Main], total: float, time: float) -> float:
+    """What the main cells of random writes need for two loads each, or their part of the time where that is short."""
+    needs = [(main, (SHARES[main.role] + OTHER) * total + 2 * START_SECONDS) for main in mains]
+    every, late = sum(need for _, need in needs), sum(need for main, need in needs if _leaves_debt(main.cell))
+    return late * min(1.0, time / every)
 
 
 def seconds_of_others(count: int) -> float:
@@ -265,9 +288,15 @@ def _again(
         seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
         mine = (one.seconds for one in courses if (one.cell.key, one.direction) == (main.cell.key, main.direction))
         if main.role in LONG and LASTS * max(mine, default=0.0) < longer:
-            seconds = max(seconds, min(longer, left - kept - START_SECONDS))
-        if seconds + START_SECONDS <= left - kept:
+            seconds = max(seconds, longer)
+        seconds = min(seconds, left - kept - START_SECONDS)
+        if seconds >= SHORTEST_SECONDS:
             yield Next(main.cell, main.direction, seconds, "again")
+
+
+def _leaves_debt(cell: Cell) -> bool:
+    """Whether loads after this one may be slowed by it: a cache takes small writes that its store needs minutes for."""
+    return cell.directions == ("write",) and cell.rw.startswith("rand")
 
 
 def _wanted(
