@@ -97,16 +97,16 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
     bursts = []
     for finding in told.get("findings", ()):
         if finding["code"] == "burst":
-            bursts.append(Burst(finding["direction"], _size(finding["sentence"])))
+            bursts.append(Burst(finding["direction"], _size(finding["values"])))
     return Answer(found, tuple(bursts), trust, tuple(one["code"] for one in summary.get("doubts", ())))
 
 
-_UNITS = {"KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30, "kB": 1e3, "MB": 1e6, "GB": 1e9, "IOs": 1.0, "I/Os": 1.0}
-
-
-def _size(sentence: str) -> float | None:
-    match = re.search(r"first ([\d.,]+) (KiB|MiB|GiB|kB|MB|GB|I/Os|IOs)", sentence)
-    return float(match[1].replace(",", "")) * _UNITS[match[2]] if match else None
+def _size(values: Mapping[str, Any]) -> float | None:
+    """The credit of a burst: what ran fast, less what came back meanwhile."""
+    if "first" not in values:
+        return None
+    first, fast, then = (values[name]["value"] for name in ("first", "fast", "then"))
+    return first * (1 - then / fast) if values.get("back_seconds") else first
 
 
 def _of_row(name: str, row: Mapping[str, Any], value: float, low: float | None, high: float | None, trust: str) -> Told:

@@ -287,7 +287,9 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
         assert e.kind == "predicted"
         assert e.iops == pytest.approx(target.lasting(e.cell), rel=MOST_FORETOLD)
     far = replace(missing[0], options=tuple(dict(missing[0].options, bs=64 * MIB).items()))
-    assert foretold([far], {"t": fit}) == ()
+    unlike = [one for one in missing if one.rw in BOTH and one.bs_bytes == 4096]  # which a target may merge
+    assert unlike
+    assert foretold([far, *unlike], {"t": fit}) == ()
 
 
 @pytest.mark.long("law")

@@ -250,7 +250,9 @@ def _beside(result: CampaignResult, namer: Namer) -> Iterator[Beside]:
             reading = replace(reading, iops=alone.iops or 0.0, lat_mean_ns=mean)  # what credit gave does not last
         label = f"{'Under writes' if together else f'{size_text(small.bs_bytes)} + flush'}{namer.on(target)}"
         rate = writes.bw_bytes_per_s if together else None
-        yield Beside(label, target, direction, small.bs_bytes, reading, mean if together else None, rate)
+        full = seen.get(e.cell.members[-1].key) if together else None
+        lasting = full.bw_bytes_per_s if full is not None and not disagrees(full) else None
+        yield Beside(label, target, direction, small.bs_bytes, reading, mean if together else None, rate, lasting)
 
 
 def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:

@@ -105,6 +105,9 @@ def _numbers(
     for io in small:
         ends = (io.lightest, io.best)
         named += [(f"{io.label}, {one.in_flight} in flight", one.cell, io.direction) for one in ends]
+        row = [e for e in estimates if (e.cell.target, e.direction) == (io.target, io.direction) and disagrees(e)]
+        row = [e for e in row if (e.cell.rw, e.cell.bs_bytes) == (io.rw, io.bs_bytes)]  # a load that has no number
+        named += [(f"{io.label}, {e.cell.outstanding} in flight", e.cell.key, e.direction) for e in row]
     graded = {(e.cell.key, e.direction): e for e in estimates if usable(e) and not e.cell.trace}
     for label, cell, direction in named:
         if (e := graded.pop((cell, direction), None)) is None:  # each is told once

@@ -107,11 +107,14 @@ def _is_value(e: Estimate) -> bool:
 
 
 def _near(cell: Cell, fit: Fit) -> bool:
-    """Whether loads of the same pattern and footprint were seen that are not far from a cell."""
+    """Whether loads of the same footprint were seen that are not far from a cell. What small blocks in a row give only
+    loads of blocks in a row tell: a target may merge them, or read ahead.
+    """
     seen = [one.cell for one in fit.courses if one.counted and one.direction == cell.directions[0]]
     mine = [one for one in seen if (one.size_bytes, one.sharing) == (cell.size_bytes, cell.sharing)]
-    sizes, flights = [one.bs_bytes for one in mine], [one.outstanding for one in mine]
-    return bool(mine) and (
+    flights = [one.outstanding for one in mine]
+    sizes = [one.bs_bytes for one in mine if cell.rw.startswith("rand") or not one.rw.startswith("rand")]
+    return bool(sizes) and (
         max(sizes) * BEYOND >= cell.bs_bytes >= min(sizes) / BEYOND and max(flights) * BEYOND >= cell.outstanding
     )
 

@@ -118,7 +118,6 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             unit = "IOPS" if limiter.unit == "ios" else "B/s"
             values = {
                 "ways": [f"{way}s" for way in limiter.ways if way in fast],
-                "credit": {"value": at.size, "unit": "I/Os" if limiter.unit == "ios" else "B"},
                 "then": {"value": at.rate, "unit": unit},
                 "each": limiter.each,
             }
@@ -131,6 +130,9 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
                 values["back_seconds"] = at.size / at.rate if limiter.refills else None
                 seen = fastest(limiter, at, mine)
             values["fast"] = {"value": seen, "unit": unit}
+            # Credit comes back while it is used, so more than it holds runs fast.
+            first = at.size / (1 - at.rate / seen) if limiter.refills else at.size
+            values["first"] = {"value": first, "unit": "I/Os" if limiter.unit == "ios" else "B"}
             direction = min(fast) if len(fast) == 1 else ""
             found.append(Finding(FindingCode.BURST, values, target=target, direction=direction))
     return tuple(found)

@@ -72,6 +72,8 @@ class Told:
     """The least and the most that any of its loads may have given, by what is known of each."""
     trend: float = 0.0
     """How much faster or slower its last load was still getting when it ended, as a logarithm."""
+    on_credit: bool = False
+    """Whether its low end is what it would fall to if its loads, which were too short to show that, ran on credit."""
 
     @property
     def half_width(self) -> float:
@@ -114,30 +116,29 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     order = np.argsort(points)
     shares = (np.cumsum(chances[order]) - chances[order] / 2) / chances.sum()
     least, most = np.exp(np.interp((1 - SURE, SURE), shares, points[order])).tolist()
-    hidden = (rate / limiter.size(cell) for limiter, rate in _hidden(fit, direction))
-    return replace(told[0], low=min([least, *hidden]), high=most)
+    fallen = min((rate / limiter.size(cell) for limiter, rate in _hidden(fit, direction)), default=least)
+    return replace(told[0], low=min(least, fallen), high=most, on_credit=fallen < least)
 
 
 @lru_cache(maxsize=16)
 def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
-    """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load of
-    either fell to for which the law has no part, as far as other loads did not take as much as was fast there.
+    """Limiters, with their rates, that a direction may come to yet: one in the other unit, and what a load of either
+    direction fell to for which the law has no part, as far as other loads did not take as much as was fast there.
     """
     suspects, mine = [], [one for one in fit.courses if one.counted and one.direction == direction]
     for limiter, at in bursts(fit):
-        if not limiter.refills or limiter.unit == "cache":
-            continue
-        if not limiter.covers(direction):
-            suspects.append((replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses))
-        elif mine:  # where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do
+        if mine and limiter.refills and limiter.unit != "cache" and limiter.covers(direction):
+            # Where bytes have credit, I/Os may have as many seconds of it, or bytes where I/Os do.
             other = replace(limiter, unit=UNITS[limiter.unit == UNITS[0]], ways=(direction,))
             share = max(one.tail * other.size(one.cell) for one in mine) / fastest(limiter, at, mine)
             suspects.append((other, share * at.rate, share * at.size, fit.courses))
     for place, course in enumerate(fit.courses):
-        if not (course.counted and course.fell):
+        if not (course.counted and course.fell and course.excess >= TOLD_SECONDS * course.tail):
             continue
+        lasting, error = _by_law(fit, course.cell, course.direction)
+        chance = OFF * math.sqrt(_tail(place, fit, lasting, error).spread + fit.noise.between**2 + error**2)
         limited = any(one.covers(course.direction) for one in fit.shape.limiters)
-        if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, course.direction)[0]:
+        if limited and math.log(course.tail) + max(math.log(FALL), chance) > lasting:
             continue
         others = tuple(one for one in fit.courses if one is not course)
         for limiter in (Limiter(unit, tuple({direction, course.direction})) for unit in UNITS):
@@ -171,8 +172,9 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     own += (float(rough.max()) / 2) ** 2 * bool(rough.max() > UNEVEN)
     if uneven > UNEVEN and logs.size > 1:  # what it gave over all their time, which no load alone says
         mean = float(np.average(np.exp(logs), weights=seconds))
-        freedom = logs.size - 3.0
-        level, own = math.log(mean), float(np.average((np.exp(logs) / mean - 1) ** 2, weights=seconds)) / (freedom + 2)
+        squares = logs.size * float(np.average((np.exp(logs) / mean - 1) ** 2, weights=seconds))
+        own = max(squares / (logs.size - 1), between + float(spreads.mean())) / logs.size
+        level, freedom = math.log(mean), freedom + logs.size - 1
     if lost:
         level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
         own += doubt**2
@@ -352,6 +354,9 @@ def grade(told: Told) -> tuple[Trust, str]:
         return Trust.LOW, "its runs disagree" if told.loads > 1 else "one run tells too little"
     if told.uneven > UNEVEN:
         return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
+    if told.on_credit and told.half_width > GOOD_WIDTH:
+        level = Trust.LOW if told.half_width > FAIR_WIDTH else Trust.FAIR
+        return level, f"it may be {per_cent(1 - told.low / told.value)} lower once credit has run out"
     if told.half_width > FAIR_WIDTH:
         return Trust.LOW, f"known only to ±{per_cent(told.half_width)}"
     if told.seen_seconds < FAIR_SECONDS:
