@@ -145,7 +145,8 @@ class Beside:
     """Small I/Os, one in flight: writes that wait for a flush each, or reads while writes keep the target at its limit.
 
     alone_ns: mean latency of the same reads without writes; None where their runs disagree, and of a flush.
-    writes_bytes_per_s: of the writes beside it; None of a flush.
+    writes_bytes_per_s, lasting_bytes_per_s: of the writes beside it, and of the same writes alone, for good; None of a
+    flush.
     """
 
     label: str
@@ -155,6 +156,7 @@ class Beside:
     reading: LoadReading
     alone_ns: float | None = None
     writes_bytes_per_s: float | None = None
+    lasting_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ from ioatlas.model.units import (
 from ioatlas.report.findings import next_step
 from ioatlas.report.small_map import WRITTEN
 
+LOPSIDED, EVEN_WIDTH = 2.0, 0.05
+"""Times as long as the other one side of an interval may be to be told as ±; up to which half-width any is."""
+
 
 def title_of(summary: Summary) -> str:
     """'disk · quick · 24 cells over 256 MiB · 52 s'"""
@@ -72,18 +75,24 @@ def value_of(one: Headline) -> str:
 
 
 def parts_of(one: Headline) -> tuple[str, str]:
-    """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells."""
+    """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells. An interval of which
+    one side is LOPSIDED times as long as the other is told by its ends.
+    """
     wide = one.uncertainty
-    number = {
+    text: Callable[[float], str] = {
         "bw_bytes_per_s": format_rate,
         "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",
         "lat_mean_ns": format_latency,
-    }[one.quantity](one.value)
+    }[one.quantity]
+    number = text(one.value)
     if wide is None:  # without an interval the number of runs tells what it is worth
         told = f"({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
     else:
         vague = "(runs disagree)" if one.n_visits > 1 else "(one run tells too little)"
         told = f"±{per_cent(wide)}" if wide <= NUMBER_WIDTH else vague
+        less, more = one.value - (one.low or 0.0), (one.high or 0.0) - one.value
+        if EVEN_WIDTH < wide <= NUMBER_WIDTH and max(less, more) > LOPSIDED * min(less, more):
+            told = f"({text(one.low or 0.0)} to {text(one.high or 0.0)})"
     return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", told
 
 
@@ -118,6 +127,10 @@ def small_of(io: SmallIo) -> str:
     )
 
 
+UNLIKE = 1.5
+"""Times as fast or slow: from there on it is told what writes do alone."""
+
+
 def beside_of(one: Beside) -> str:
     """'212 IOPS · 4.7 ms, p99 9 ms', 'a 4 KiB read takes 41 ms (p99 80 ms) instead of 1.1 ms, beside 19 MiB/s of
     writes'.
@@ -131,7 +144,13 @@ def beside_of(one: Beside) -> str:
     before = f" instead of {alone}," if one.alone_ns and waits else ""
     after = f", no longer than alone ({alone})" if one.alone_ns and not waits else ""
     takes = f"{latency} ({p99})" if p99 else latency
-    return f"a {format_size(one.bs_bytes)} read takes {takes}{before} beside {writes} of writes{after}"
+    ratio = one.writes_bytes_per_s / (one.lasting_bytes_per_s or one.writes_bytes_per_s)
+    if not 1 / UNLIKE < ratio < UNLIKE:
+        told = format_rate(one.lasting_bytes_per_s or 0.0)
+        writes += f" of writes (in a burst; {told} last)" if ratio > 1 else f" of writes (alone {told})"
+    else:
+        writes += " of writes"
+    return f"a {format_size(one.bs_bytes)} read takes {takes}{before} beside {writes}{after}"
 
 
 DATA_ELEMENT_ID = "ioatlas-data"

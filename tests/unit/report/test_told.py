@@ -11,14 +11,14 @@ from ioatlas.answer.analysis.trust import IDLE, again
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.result import Unmeasured
-from ioatlas.model.summary import Advice, Beside, LoadReading
+from ioatlas.model.summary import Advice, Beside, Headline, LoadReading
 from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
 from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
 from ioatlas.report.export.to_gate import Check, Gate, junit, write
 from ioatlas.report.export.to_gate import markdown as gate_text
 from ioatlas.report.findings import next_step
-from ioatlas.report.numbers import beside_of, next_line
+from ioatlas.report.numbers import beside_of, next_line, parts_of
 from ioatlas.report.small_map import COLOURS, small_map
 from tests.unit.analysis.test_overview import result, sweep
 
@@ -93,6 +93,22 @@ def test_reads_that_writes_do_not_delay_are_not_said_to_wait(under_ns: float, sl
     slow = replace(reading, lat_p99_ns=2 * under_ns)
     told = beside_of(Beside("Under writes", "nas1", "read", 4096, slow, 8.56e6, 20e6))
     assert f"takes {format_latency(under_ns)} (p99 {format_latency(2 * under_ns)})" in told
+
+
+@pytest.mark.parametrize(
+    ("lasting", "told"),
+    [(30e6, "of writes"), (19e6, "of writes (in a burst; 18.1 MiB/s last)"), (90e6, "(alone 85.8 MiB/s)")],
+)
+def test_writes_that_ran_on_credit_or_lost_to_reads_are_said_to(lasting: float, told: str) -> None:
+    one = Beside("Under writes", "nas1", "read", 4096, LoadReading("cell", 1, 1e3, 1e6, None), 1e5, 30e6, lasting)
+    assert beside_of(one).endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(64e6, 105e6, "(61 MiB/s to 100 MiB/s)"), (90e6, 110e6, "±10%"), (98e6, 100.5e6, "±1.2%")]
+)
+def test_an_interval_with_one_long_side_is_told_by_its_ends(low: float, high: float, told: str) -> None:
+    assert parts_of(Headline("Best read", "nas1", "read", "bw_bytes_per_s", 100e6, low, high))[1] == told
 
 
 def test_a_level_of_which_nothing_is_known_takes_no_room():

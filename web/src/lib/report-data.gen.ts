@@ -98,6 +98,7 @@ export interface SummaryData {
   trust: Trust;
   bottlenecks: Count[];
   sizes: number[];
+  whole_bytes: number;
 }
 /**
  * One reason why the badge is not good. rows: of `Cells`, its evidence.

@@ -68,6 +68,7 @@ export function smallReport(): ReportData {
       small: [],
       beside: [],
       sizes: [],
+      whole_bytes: 0,
       bottlenecks: [],
       next_step: "",
     },
