@@ -16,7 +16,7 @@ const address = await new Promise((ready, failed) => {
   service.stdout.on("data", (said) => ready(String(said).split(" ")[0]));
   service.on("exit", (status) => failed(new Error(`the service ended with ${status}`)));
 });
-const PRICE = "100";
+const PRICE = "150";
 const AXE = readFileSync(join(import.meta.dirname, "../../web/node_modules/axe-core/axe.min.js"), "utf8");
 const executablePath = process.env.IOATLAS_CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });

@@ -60,7 +60,16 @@
   const said = document.getElementById("said");
   const more = document.getElementById("more");
   const chosen = document.getElementById("chosen");
-  const line = (i, found, mark) => ({ i, found, mark, doubted: mark !== "" || results.trust[i] === "low" });
+  const count = (value) => (value < 9995 ? digits(value) : scaled(value / 1000, ["k", "M", "G"], 1000));
+  const currencies = [...new Set(results.currency.filter(Boolean))].sort();
+  /** A column of the table where all prices are of one currency. */
+  const PRICE = currencies.length === 1 ? [["price", `Price per TiB, ${currencies[0]}`, count]] : [];
+  const line = (i, found, mark) => ({
+    i,
+    found: PRICE.length ? { ...found, price: results.price_per_tib[i] } : found,
+    mark,
+    doubted: mark !== "" || results.trust[i] === "low",
+  });
   /** Results with their numbers: those of each load that was loaded, and the best of each. */
   const known = new Map();
   const ticked = new Set();
@@ -81,7 +90,6 @@
   };
   const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   const rate = (value) => `${scaled(value, BINARY, 1024)}/s`;
-  const count = (value) => (value < 9995 ? digits(value) : scaled(value / 1000, ["k", "M", "G"], 1000));
   const latency = (value) => scaled(value, ["ns", "µs", "ms", "s"], 1000);
   const size = (kind) => scaled(Number(kind.match(/\d+/)[0]), BINARY, 1024);
   const loadName = (kind) => `${size(kind)} ${kind.replace(/-\d+/, " ")}`.trim();
@@ -117,7 +125,7 @@
   });
   const FACTS = [
     { name: "size_bytes", text: "Size", format: (value) => scaled(value, BINARY, 1024), of: ({ i }) => results.size_bytes[i] },
-    ...[...new Set(results.currency.filter(Boolean))].sort().map(price),
+    ...currencies.map(price),
   ];
   const chart = window.ioatlasChart(document.getElementById("chart"), ({ i, mark }) => ({
     name: results.title[i],
@@ -233,13 +241,14 @@
       return;
     }
     if (load && !known.get(load)) return;
-    const numbers = load ? OF_LOAD : OVERALL;
+    const values = load ? OF_LOAD : OVERALL;
+    const numbers = [...values, ...PRICE].filter(([name]) => known.get(load).some(({ found }) => (found[name] ?? null) !== null));
     if (![...numbers.map(([name]) => name), "created", "title", "target", "trust"].includes(sort)) {
-      [sort, down] = [numbers[0][0], true];
+      [sort, down] = [numbers[0]?.[0] ?? "created", true];
     }
     const found = ordered(matching());
     // Before the table: it asks for its width, which would lay out a new table at once.
-    const axes = [...numbers.map(([name, text, format]) => ({ name, text, format, less: LESS.has(name), of: (one) => one.found[name] })), ...FACTS];
+    const axes = [...values.map(([name, text, format]) => ({ name, text, format, less: LESS.has(name), of: (one) => one.found[name] })), ...FACTS];
     chart(found, axes.filter(({ name }) => results[name]?.some(Boolean) ?? true), [
       FACTS[1] && !load ? FACTS[1].name : load ? "p99" : "read",
       load ? (Number(load.match(/\d+/)[0]) < 65_536 ? "iops" : "bw") : up,
