@@ -26,7 +26,7 @@ from pathlib import Path
 from ioatlas.load.fio.batch import GLOBAL, Batch, Section, job_text, section_options
 from ioatlas.load.fio.collect import OUTPUT, read_batch
 from ioatlas.load.fio.jobfile import JobSection, render_job
-from ioatlas.load.fio.process import find_fio, run_process
+from ioatlas.load.fio.process import NOBODY, find_fio, run_process
 from ioatlas.model.cell import Cell
 from ioatlas.plan.pace import Pace
 
@@ -142,11 +142,10 @@ def measure_batched(fio, sections, directory):
     (directory / "job.fio").write_text(job_text(batch))
     run_process(
         [fio.path, "--output-format=json+", f"--output={OUTPUT}", "--eta=never", "job.fio"],
+        NOBODY,
         directory=directory,
         sink="fio.err",
         limit_seconds=batch.seconds * 1.5 + 30,
-        stop_asked=lambda: False,
-        started=lambda _pid, _ticks: None,
     )
     results = read_batch(directory, sections, 1, {}, {})
     return {

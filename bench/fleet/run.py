@@ -45,7 +45,7 @@ def ours(executor, net, place, number):
     place.mkdir()
     begin = time.monotonic()
     batch = fio_process(Batch(1, place, (section,), readonly=True), {"nbd": 0})
-    executor.run(batch, stop_asked=lambda: False, started=lambda *_: None, tick=None)
+    executor.run(batch)
     took = time.monotonic() - begin
     (result,) = read_batch_of(place, (section,), 1, {}, {1: Purpose.SWEEP})
     (part,) = result.visit.parts

@@ -23,9 +23,12 @@ from pathlib import Path
 from statistics import fmean
 
 from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_table
+from ioatlas.measure.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.measure.procedures.fixed_work.plan import sequence_cells
 from ioatlas.model.cell import Cell
+from ioatlas.model.fixed_work import WorkSequence
 from ioatlas.model.units import parse_size_bytes
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.intervals import log_t_interval
 
 SIZE = 128 << 20
@@ -132,10 +135,9 @@ class Rounds:
         return {name: Pass(1000 * SIZE / rate, *calls[name]) for name, rate in table.bytes_per_s.items()}
 
     def _fio(self, variant: Variant, operations: tuple[str, ...]) -> dict[str, Pass]:
-        cells = {
-            str(cell.option["operation"]): cell
-            for cell in sequence_cells("iozone2017", "x", "fio", SIZE, self._record, direct=True)
-        }
+        spec = CampaignSpec().having(FixedWorkOptions(ordered="iozone2017"))
+        made = sequence_cells(spec, WorkSequence("x", "fio", SIZE, self._record))
+        cells = {str(cell.option["operation"]): cell for cell in made}
         return {name: self._one(variant, cells[name]) for name in ("write", *operations)}
 
     def _one(self, variant: Variant, cell: Cell) -> Pass:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.load.fio.process import die_with_us, find_fio, run_process, start_time_ticks, stop_orphan
+from ioatlas.load.fio.process import NOBODY, die_with_us, find_fio, run_process, start_time_ticks, stop_orphan
 from ioatlas.measure.campaign import load_result
 from tests.command_line import call
 from tests.real.target_lab import wait_for
@@ -82,8 +82,7 @@ def test_the_packaged_fio_is_built_from_source_and_measures(disk_dir, tmp_path, 
 
 @pytest.mark.needs("fio")
 def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path):
-    never = {"stop_asked": lambda: False, "started": lambda _p, _t: None}
-    outcome = run_process(FOR_A_MINUTE, directory=tmp_path, sink="fio.err", limit_seconds=1.25, **never)
+    outcome = run_process(FOR_A_MINUTE, NOBODY, directory=tmp_path, sink="fio.err", limit_seconds=1.25)
     assert outcome.stopped == "overdue"
     assert outcome.seconds < 50, "its load runs for 60"
 
@@ -102,9 +101,8 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
         "import sys; from pathlib import Path; from ioatlas.load.fio.process import *;"
-        f"run_process({FOR_A_MINUTE},"
-        "directory=Path(sys.argv[1]), sink='fio.err', limit_seconds=90, stop_asked=lambda: False,"
-        "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
+        "minder = Minder(started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'));"
+        f"run_process({FOR_A_MINUTE}, minder, directory=Path(sys.argv[1]), sink='fio.err', limit_seconds=90)"
     )
     parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())

@@ -47,9 +47,7 @@ class Fleet:
         disturb = threading.Thread(target=self._disturb, args=(meanwhile,))
         if meanwhile is not None:
             disturb.start()
-        outcome = self.executor.run(
-            fio_process(batch, {"nbd": 0}), stop_asked=lambda: False, started=lambda *_: None, tick=None
-        )
+        outcome = self.executor.run(fio_process(batch, {"nbd": 0}))
         took = time.monotonic() - begin
         if meanwhile is not None:
             disturb.join()

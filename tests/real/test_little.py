@@ -6,6 +6,7 @@ import pytest
 from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.load.fio.collect import read_batch
 from ioatlas.load.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.fio.process import Minder
 from ioatlas.load.machine.telemetry import Watched
 from ioatlas.measure.run.intake import take_in
 from ioatlas.measure.run.telemetry import BatchTelemetry
@@ -41,8 +42,7 @@ def judged(tmp_path, cells):
         LoadProcess(
             "fio", ("--output-format=json+", "--output=fio.json", "--eta=never", "job.fio"), tmp_path, "fio.err", 120.0
         ),
-        stop_asked=lambda: False,
-        started=lambda pid, _ticks: telemetry.watch(pid),
+        Minder(started=lambda pid, _ticks: telemetry.watch(pid)),
     )
     seen = telemetry.stop()
     assert outcome.exit_code == 0, outcome.stderr

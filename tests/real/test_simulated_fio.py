@@ -9,9 +9,10 @@ import pytest
 from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.load.fio.collect import complete_output, read_batch
 from ioatlas.load.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.fio.process import Minder
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.target.layout import layout_job
+from ioatlas.target.layout import Layout
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
 from tests.real.pauses import Pauses
@@ -37,7 +38,7 @@ def both(tmp_path, text, **more):
         load = LoadProcess(
             "fio", ("--output-format=json+", "--output=fio.json", "--eta=never", "job.fio"), directory, "fio.err", 60.0
         )
-        outcome = executor.run(load, **{"stop_asked": lambda: False, "started": lambda pid, ticks: None, **more})
+        outcome = executor.run(load, Minder(**more))
         yield directory, outcome
 
 
@@ -136,17 +137,9 @@ def test_options_are_read_as_fio_reads_them(tmp_path):
 @pytest.mark.unmeasured
 def test_a_layout_makes_the_same_files(tmp_path):
     target = Target("t", str(tmp_path), "directory")
-    extent = Extent(4 * MIB)
-    for directory, outcome in both(
-        tmp_path,
-        layout_job(
-            {"a": {"filename": "a.dat"}, "b": {"filename": "b.dat"}},
-            {"a": extent, "b": extent},
-            STEPS["laid-out"][0],
-            direct=False,
-            ioengine=target.ioengine,
-        ),
-    ):
+    places = {name: {"filename": f"{name}.dat"} for name in "ab"}
+    layout = Layout(target, places, dict.fromkeys("ab", Extent(4 * MIB)), tmp_path, direct=False)
+    for directory, outcome in both(tmp_path, layout.job(STEPS["laid-out"][0])):
         assert outcome.exit_code == 0, outcome.stderr
         assert {(directory / name).stat().st_size for name in ("a.dat", "b.dat")} == {4 * MIB}
         output = complete_output(directory)

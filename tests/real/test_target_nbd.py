@@ -9,7 +9,6 @@ import threading
 
 import pytest
 
-from ioatlas.load.fio.executor import SystemExecutor
 from ioatlas.load.machine.path import look_at_path
 from ioatlas.load.machine.sheet import Sheet
 from ioatlas.measure.procedures.fit.plan import cells_of
@@ -18,7 +17,7 @@ from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import place_options
 from ioatlas.target.guard import check_before_start, check_extent, confirm_overwrite
 from ioatlas.target.identity import check_identity
-from ioatlas.target.layout import write_step
+from ioatlas.target.layout import Layout
 from ioatlas.target.nbd import read_export, served_at_once
 from ioatlas.target.opening import open_target
 from ioatlas.target.placing import Extent
@@ -66,10 +65,7 @@ def test_a_server_that_takes_no_flushes_is_laid_out_without_and_refused_to_uses_
     with pytest.raises(UsageError, match="takes no flushes"):
         list(cells_of(use, target, {}))
     place = {"a": dict(place_options(uri))}
-    (made,) = write_step(
-        SystemExecutor(), target, STEPS["laid-out"][0], place, {"a": Extent(1 << 20)},
-        direct=False, directory=tmp_path, stop_asked=lambda: False, progress=lambda _: None, held={},
-    )  # fmt: skip
+    (made,) = Layout(target, place, {"a": Extent(1 << 20)}, tmp_path, direct=False).write_step(STEPS["laid-out"][0])
     assert made.moved_bytes == 1 << 20
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ioatlas.load.fio.collect import OUTPUT
 from ioatlas.load.fio.executor import LoadProcess, ProgramName
-from ioatlas.load.fio.process import POLL_SECONDS, ProcessOutcome, Program
+from ioatlas.load.fio.process import NOBODY, POLL_SECONDS, Minder, ProcessOutcome, Program
 from ioatlas.model.errors import IoAtlasError, UsageError
 from tests.simulate.clock import VirtualClock
 from tests.simulate.device import Device, Load
@@ -86,19 +86,12 @@ class SimulatedExecutor:
         self._moment("stop_orphan")
         return False
 
-    def run(
-        self,
-        load: LoadProcess,
-        *,
-        stop_asked: Callable[[], bool],
-        started: Callable[[int, int], None],
-        tick: Callable[[float], None] | None = None,
-    ) -> ProcessOutcome:
+    def run(self, load: LoadProcess, minder: Minder = NOBODY) -> ProcessOutcome:
         self._moment("run")
         self.runs += 1
         begin = self.clock.monotonic()
         (load.directory / load.sink).write_bytes(b"")
-        started(next(self._pids), 1)
+        minder.started(next(self._pids), 1)
         fio = load.program != "iozone"
         common, jobs = _jobs_of(load)
         fault = self.faults.of_process(jobs, begin)
@@ -106,7 +99,7 @@ class SimulatedExecutor:
         ran = self._fio(load.directory, jobs, begin, math.inf) if fio else self._iozone_run(load, begin)
         fault = fault or self.faults.while_running(jobs, begin, begin + ran.seconds)
         lasts = math.inf if fault and fault.kind in STUCK else 0.0 if fault and fault.kind == "exit" else ran.seconds
-        stopped = self._pass(lasts, load.limit_seconds, stop_asked, tick)
+        stopped = self._pass(lasts, load.limit_seconds, minder)
         seconds = self.clock.monotonic() - begin
         if fault and fault.kind in (*STUCK, FaultKind.EXIT):
             return self._ended_badly(load, fault, stopped, seconds)
@@ -119,9 +112,7 @@ class SimulatedExecutor:
         self._moment("ended")
         return ProcessOutcome(_INTERRUPTED if stopped else ran.exit_code, seconds, stopped, ran.said.strip())
 
-    def _pass(
-        self, lasts: float, limit: float, stop_asked: Callable[[], bool], tick: Callable[[float], None] | None
-    ) -> str:
+    def _pass(self, lasts: float, limit: float, minder: Minder) -> str:
         """Let a process of so many seconds run, looking as often as the real one does; why it ended early, or ''."""
         spent = 0.0
         step = max(POLL_SECONDS, min(lasts, limit) / MOST_TICKS)
@@ -134,10 +125,9 @@ class SimulatedExecutor:
             self._moment("tick")
             if spent > limit:
                 return "overdue"
-            if stop_asked():
+            if minder.stop_asked():
                 return "asked"
-            if tick is not None:
-                tick(spent)
+            minder.tick(spent)
         return ""
 
     def _ended_badly(self, load: LoadProcess, fault: Fault, stopped: str, seconds: float) -> ProcessOutcome:

@@ -26,7 +26,7 @@ from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.measure.procedures.registry import procedure_of
 from ioatlas.measure.run.environment import Environment, sites_of
 from ioatlas.measure.run.gates import Gates
-from ioatlas.measure.run.intake import Intake, reinstated, unconfirmed
+from ioatlas.measure.run.intake import reinstated, unconfirmed
 from ioatlas.measure.run.plan import Plan, recorded_plan
 from ioatlas.measure.run.procedure import Procedure
 from ioatlas.measure.run.session import Session
@@ -36,7 +36,7 @@ from ioatlas.model.outcomes import Voided
 from ioatlas.model.verdict import ReasonCode, Verdict
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
 from ioatlas.store import archive
-from ioatlas.store.journal import Journal, PlannedVisit
+from ioatlas.store.journal import Intake, Journal, PlannedVisit
 
 PAUSE = "startdelay="
 _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
@@ -84,17 +84,14 @@ class _Reading:
     def __init__(self, journal: Journal, plan: Plan, procedure: Procedure) -> None:
         self.journal = journal
         self.paths = journal.kept(CountedPaths)
-        executor = SystemExecutor()
         environment = Environment(
-            executor,
+            SystemExecutor(),
             watched=lambda _location: Watched((), (), ""),
             telemetry=_no_telemetry,
             meters=lambda _directory: [],
+            stop_asked=lambda: True,
         )
-        sites = sites_of(journal, plan, executor, stop_asked=lambda: True)
-        session = Session(
-            journal, plan, sites, environment, procedure.odd_sizes, emit=lambda _event: None, stop_asked=lambda: True
-        )
+        session = Session(journal, plan, sites_of(journal, plan, environment), environment, procedure.odd_sizes)
         self.cells, self.steps = session.cells, procedure.steps(session)
         self.kept = {visit.visit_id: visit for visit in journal.visits(with_series=True)}
         self.statuses = journal.statuses()

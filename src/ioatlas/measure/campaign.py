@@ -42,7 +42,7 @@ from ioatlas.model.factors import factor_names
 from ioatlas.model.outcomes import Emit, Event, LaidOuts
 from ioatlas.model.target import Target
 from ioatlas.model.units import words
-from ioatlas.model.visit import RemarkKind, VisitStatus
+from ioatlas.model.visit import RemarkKind
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store import confined
 from ioatlas.store.imported import FILE_NAME as IMPORTED
@@ -335,18 +335,10 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
             where=str(journal.directory / FACTS_FILE),
             remedy="read them, and remove [power] there; or start anew with --facts and your own copy",
         )
-    sites = sites_of(journal, plan, executor)
+    sites = sites_of(journal, plan, Environment(executor))
     first = next(iter(plan.to_measure), None)
-    confirm_trust(
-        plan,
-        typed,
-        where=str(journal.directory),
-        why=why,
-        campaign_id=journal.campaign().campaign_id,
-        visits=journal.count_visits().get(VisitStatus.PLANNED, 0),
-        asks=asks,
-        first={**first.members[0].option, **dict(sites.location(first))} if first is not None else {},
-    )
+    options = {**first.members[0].option, **dict(sites.location(first))} if first is not None else {}
+    confirm_trust(journal, plan, typed, why=why, asks=asks, first=options)
     journal.forget_processes()
     if key is not None:
         journal.seal(key, _asks_text(asks))
@@ -417,63 +409,38 @@ def run(
             if earlier.ended_at is None:  # it died after its last visit
                 journal.end_session(earlier.session_id)
         return Summary.of(journal, None, complete=True)
-    if environment is None:
-        with contextlib.closing(LiveFile(journal.directory, emit)) as told:
-            return _on_clients(journal, system_environment(), consent, clients, emit=told, stop_asked=stop_asked)
-    return _on_clients(journal, environment, consent, clients, emit=emit, stop_asked=stop_asked)
+    consent = consent or Consent()
+    if environment is not None:
+        return _on_clients(journal, replace(environment, emit=emit, stop_asked=stop_asked), consent, clients)
+    with contextlib.closing(LiveFile(journal.directory, emit)) as told:
+        here = replace(system_environment(), emit=told, stop_asked=stop_asked)
+        return _on_clients(journal, here, consent, clients)
 
 
-def _on_clients(
-    journal: Journal,
-    environment: Environment,
-    consent: Consent | None,
-    clients: str,
-    *,
-    emit: Emit,
-    stop_asked: Callable[[], bool],
-) -> Summary:
+def _on_clients(journal: Journal, environment: Environment, consent: Consent, clients: str) -> Summary:
     """One session, its clients made ready where it has others than this machine."""
     began = environment.executor.clock.monotonic()
     plan = recorded_plan(journal, CAMPAIGN.tables)
     with claimed(() if plan.spec.blocked else plan.targets):
         fleet = environment.fleet or opened_fleet(plan.spec, environment.executor, plan.targets, clients)
         if fleet is None:
-            return _session(journal, plan, environment, consent, emit=emit, stop_asked=stop_asked, began=began)
+            return _session(journal, plan, environment, consent, began)
         with contextlib.closing(fleet):
             for text in client_remarks(journal, fleet):
                 journal.add_remark(RemarkKind.WARNING, text)
-                emit(Event("remark", {"text": text}))
-            with_fleet = environment.of_fleet(fleet)
-            return _session(journal, plan, with_fleet, consent, emit=emit, stop_asked=stop_asked, began=began)
+                environment.emit(Event("remark", {"text": text}))
+            return _session(journal, plan, environment.of_fleet(fleet), consent, began)
 
 
-def _session(
-    journal: Journal,
-    plan: Plan,
-    environment: Environment,
-    consent: Consent | None,
-    *,
-    emit: Emit,
-    stop_asked: Callable[[], bool],
-    began: float,
-) -> Summary:
+def _session(journal: Journal, plan: Plan, environment: Environment, consent: Consent, began: float) -> Summary:
     """One session on clients that are ready."""
     from ioatlas.measure.run.blocks import BlockedRun
 
     procedure = procedure_of(plan.spec, journal.record_names())
     if plan.spec.blocked:
-        blocks = BlockedRun(
-            journal, plan, procedure, environment, consent or Consent(), emit=emit, stop_asked=stop_asked
-        )
-        return blocks.run()
-
-    def sites(part: Plan) -> Sites:
-        return sites_of(journal, part, environment.executor, emit=emit, stop_asked=stop_asked)
-
-    plan, made = _laid_out_in_time(journal, plan, procedure, sites, emit)
-    session = Session(
-        journal, plan, made, environment, procedure.odd_sizes, emit=emit, stop_asked=stop_asked, began=began
-    )
+        return BlockedRun(journal, plan, procedure, environment, consent).run()
+    plan, sites = _laid_out_in_time(journal, plan, procedure, environment)
+    session = Session(journal, plan, sites, environment, procedure.odd_sizes, began)
     if not session.of_fleet:
         _leave_out_what_servers_refuse(session)
     runner = Runner(session, procedure.steps(session), environment)
@@ -504,12 +471,12 @@ with what is left over when the second is not enough either, less than a third.
 
 
 def _laid_out_in_time(
-    journal: Journal, plan: Plan, procedure: Procedure, sites_of: Callable[[Plan], Sites], emit: Emit
+    journal: Journal, plan: Plan, procedure: Procedure, environment: Environment
 ) -> tuple[Plan, Sites]:
     """The plan, with smaller files where its first session has no time to write them; and its sites, laid out where
     that was tried.
     """
-    budget, sites = plan.spec.budget_seconds, sites_of(plan)
+    budget, sites = plan.spec.budget_seconds, sites_of(journal, plan, environment)
     if journal.sessions() or budget is None or not procedure.may_shrink(plan):
         return plan, sites
     for share, next_share in zip(LAYOUT_SHARES, (*LAYOUT_SHARES[1:], LAYOUT_SHARES[0] / 2), strict=True):
@@ -531,8 +498,8 @@ def _laid_out_in_time(
         else:
             sites.clean()
         if made is not plan:
-            _replace_plan(journal, procedure, made, made.remarks[len(plan.remarks) :], emit)
-        plan, sites = made, sites if keeps else sites_of(made)
+            _replace_plan(journal, procedure, made, made.remarks[len(plan.remarks) :], environment.emit)
+        plan, sites = made, sites if keeps else sites_of(journal, made, environment)
     return plan, sites
 
 

@@ -16,27 +16,6 @@ STATE = "in order"
 FIO, IOZONE = "fio", "iozone"
 
 
-def sequence_cell(
-    target: str,
-    operation: str,
-    tool: str,
-    *,
-    size_bytes: int,
-    record_bytes: int,
-    direct: bool,
-    options: Mapping[str, OptionValue],
-) -> Cell:
-    """The cell of one operation of a sequence; `options` are fio's, io_size included."""
-    labels: dict[str, OptionValue] = {
-        "operation": operation,
-        "tool": tool,
-        "bs": record_bytes,
-        "size": size_bytes,
-        "direct": int(direct),
-    }
-    return Cell(target, tuple(sorted(labels.items())), state=STATE, streams=(("", tuple(sorted(options.items()))),))
-
-
 def is_fixed_work(cell: Cell) -> bool:
     return cell.state == STATE
 
@@ -62,6 +41,19 @@ class WorkSequence:
     @classmethod
     def of(cls, cell: Cell) -> WorkSequence:
         return cls(cell.target, tool_of(cell), int(cell.option["size"]), int(cell.option["bs"]))
+
+
+def sequence_cell(one: WorkSequence, operation: str, options: Mapping[str, OptionValue], *, direct: bool) -> Cell:
+    """The cell of one operation of a sequence; `options` are fio's, io_size included."""
+    labels: dict[str, OptionValue] = {
+        "operation": operation,
+        "tool": one.tool,
+        "bs": one.record_bytes,
+        "size": one.size_bytes,
+        "direct": int(direct),
+    }
+    streams = (("", tuple(sorted(options.items()))),)
+    return Cell(one.target, tuple(sorted(labels.items())), state=STATE, streams=streams)
 
 
 def sequences_of(cells: Iterable[Cell]) -> dict[WorkSequence, list[Cell]]:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,21 @@ class BatchRow:
     pid: int | None
     pid_started: int | None
     note: str
+
+
+@dataclass
+class Intake:
+    """What one batch gave.
+
+    visits: finished ones, discarded ones with their reason. failed: {visit_id: reason}. again: visits to be planned.
+    Sections in none of them stay planned. written: {(target, what): bytes} for the ledger.
+    """
+
+    visits: list[Visit] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    again: list[NewVisit] = field(default_factory=list)
+    load_seconds: float = 0.0
+    written: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def batch_directory(batch_id: int) -> str:
@@ -67,24 +82,16 @@ class Batches(Visits, Files):
     def finish_batch(
         self,
         batch_id: int,
-        visits: Iterable[Visit],
+        gave: Intake,
         *,
-        failed: Mapping[int, str],
         status: BatchStatus = BatchStatus.DONE,
         seconds: float | None = None,
-        load_seconds: float | None = None,
         exit_code: int | None = None,
         note: str = "",
-        written: Mapping[tuple[str, str], int] | None = None,
-        again: Iterable[NewVisit] = (),
         usage: Mapping[str, Any] | None = None,
     ) -> None:
-        """Everything a batch gave, in one transaction.
-
-        visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of
-        the batch in neither stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
-        """
-        made = list(visits)
+        """Write down what a batch gave, in one transaction. usage: what was counted meanwhile."""
+        made = gave.visits
         parts = [(visit.visit_id, part) for visit in made for part in visit.parts]
         with self.together():
             self._do_each(_MADE, map(_made_row, made))
@@ -108,14 +115,14 @@ class Batches(Visits, Files):
                 )
             self._do_each(
                 "UPDATE visit SET status = 'failed', reason = :reason WHERE visit_id = :visit_id",
-                [{"visit_id": visit_id, "reason": reason} for visit_id, reason in failed.items()],
+                [{"visit_id": visit_id, "reason": reason} for visit_id, reason in gave.failed.items()],
             )
             self._do(
                 "UPDATE batch SET status = :status, seconds = :seconds, load_seconds = :load_seconds,"
                 " exit_code = :exit_code, note = :note, usage_json = :usage WHERE batch_id = :batch_id",
                 status=status,
                 seconds=seconds,
-                load_seconds=load_seconds,
+                load_seconds=gave.load_seconds,
                 exit_code=exit_code,
                 note=note,
                 usage=json.dumps(usage) if usage else None,
@@ -126,9 +133,9 @@ class Batches(Visits, Files):
                 "UPDATE visit SET batch_id = NULL, section = NULL WHERE batch_id = :batch_id AND status = 'planned'",
                 batch_id=batch_id,
             )
-            for (target, what), count in (written or {}).items():
+            for (target, what), count in gave.written.items():
                 self.add_ledger(target, what, count)
-            self.add_visits(again)
+            self.add_visits(gave.again)
 
     def running_batches(self) -> list[BatchRow]:
         """Batches that were running when an earlier session ended."""

@@ -20,14 +20,14 @@ from typing import Any
 from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas.store import confined, seal
 from ioatlas.store import schema as t
-from ioatlas.store.batches import Batches, BatchRow
+from ioatlas.store.batches import Batches, BatchRow, Intake
 from ioatlas.store.campaigns import Campaigns, Cells
 from ioatlas.store.database import FILE_NAME, Database, Record
 from ioatlas.store.rules import MOST_ROWS, OBJECTS, check_file, check_objects, check_rows
 from ioatlas.store.stored import Row
 from ioatlas.store.visits import LARGEST_UNPACKED, NewVisit, PlannedVisit
 
-__all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit"]
+__all__ = ["FILE_NAME", "BatchRow", "Intake", "Journal", "NewVisit", "PlannedVisit"]
 
 
 class Journal(Campaigns, Cells, Batches):

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ioatlas.load.fio.collect import OUTPUT, run_job
-from ioatlas.load.fio.executor import Executor
+from ioatlas.load.fio.executor import Executor, SystemExecutor
 from ioatlas.load.fio.figures import FioJob
 from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.process import Minder
 from ioatlas.load.fio.series import Moved, read_series
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.options import JobValue
@@ -34,59 +35,6 @@ def _block_bytes(size_bytes: int) -> int:
     return min(1 << 20, size_bytes & -size_bytes)
 
 
-def layout_job(
-    places: Mapping[str, Mapping[str, JobValue]],
-    extents: Mapping[str, Extent],
-    step: Step,
-    *,
-    direct: bool,
-    ioengine: str | None,
-    most_seconds: float | None = None,
-    flushes: bool = True,
-) -> str:
-    """A job file that writes every file over its whole length, as one step of a preparation.
-
-    places: {name: options that bind it to its place}; extents: {name: what is to lie there}. Files are written one
-    after the other. The data neither compress nor repeat unless the cells' own do. Random steps keep fio's map of
-    blocks, so that each pass writes every block once. most_seconds: after which it ends, whatever is missing.
-    """
-    sections = []
-    for index, (place, location) in enumerate(places.items()):
-        extent = extents[place]
-        data = dict(extent.data)
-        # Repeated data repeat block by block: in blocks larger than the cells' they would repeat differently.
-        largest = min(step.bs_bytes, extent.smallest_block_bytes) if "dedupe_percentage" in data else step.bs_bytes
-        options: dict[str, JobValue] = {
-            **location,
-            **data,
-            "rw": step.rw,
-            "bs": min(largest, _block_bytes(extent.size_bytes)),
-            "size": extent.size_bytes,
-            "ioengine": ioengine or "libaio",
-            "iodepth": step.iodepth,
-            "direct": int(direct),
-            "refill_buffers": 1,
-            "randrepeat": 0,
-            "randseed": 1 + index,
-            "end_fsync": int(flushes),
-            "fallocate": "none",
-        }
-        if extent.offset_bytes:
-            options["offset"] = extent.offset_bytes
-        if step.passes > 1:
-            options["loops"] = step.passes
-        if most_seconds is not None:
-            options["runtime"] = f"{max(1, round(1000 * most_seconds / len(places)))}ms"
-        if ioengine is None:
-            options["allow_file_create"] = 1
-        if index:
-            options["stonewall"] = None
-        name = f"layout{index}"
-        logs: dict[str, JobValue] = {"log_avg_msec": LOG_MS, "write_bw_log": name, "write_lat_log": name}
-        sections.append(JobSection(name, options | logs))
-    return render_job(sections, GLOBAL)
-
-
 GLOBAL: Mapping[str, JobValue] = {
     "thread": 1,
     "clocksource": "clock_gettime",
@@ -97,134 +45,154 @@ GLOBAL: Mapping[str, JobValue] = {
 }
 
 
-def write_steps(
-    executor: Executor,
-    target: Target,
-    steps: Sequence[Step],
-    places: Mapping[str, Mapping[str, JobValue]],
-    extents: Mapping[str, Extent],
-    *,
-    direct: bool,
-    directory: Path,
-    stop_asked: Callable[[], bool],
-    emit: Emit,
-    book: Callable[[str, int], None],
-    held: Mapping[str, int],
-    most_seconds: float | None = None,
-) -> tuple[tuple[LaidOut, ...], bool]:
-    """The steps of a preparation, one fio after the other: what was seen of each file, and whether all was written.
-    book: called with a step's word and the bytes it wrote. held: as of a `LoadProcess`. most_seconds: for all of them
-    together; None for as long as it takes.
+@dataclass(frozen=True)
+class Layout:
+    """Files of a target, or the target itself, that are written over their whole length.
 
-    directory: of the job files and what fio says of them. Raises as `write_step`.
+    places: {name: options that bind it to its place}; extents: {name: what is to lie there}. directory: of the job
+    files and what fio says of them. held: as of a `LoadProcess`.
     """
-    total, before = sum(extent.size_bytes for extent in extents.values()) * sum(step.passes for step in steps), 0
-    begin, passes = executor.clock.monotonic(), sum(step.passes for step in steps) or 1
 
-    def progress(done: int) -> None:
-        spent, done = executor.clock.monotonic() - begin, before + done
-        left = (total - done) * spent / done if done else None
-        told = {"target": target.name, "bytes": total, "bytes_done": done, "seconds_left": left and round(left, 1)}
-        emit(Event("layout", told))
+    target: Target
+    places: Mapping[str, Mapping[str, JobValue]]
+    extents: Mapping[str, Extent]
+    directory: Path
+    direct: bool
+    executor: Executor = field(default_factory=SystemExecutor)
+    stop_asked: Callable[[], bool] = lambda: False
+    held: Mapping[str, int] = field(default_factory=dict)
 
-    seen: list[LaidOut] = []
-    for step in steps:
-        progress(0)
-        most = None if most_seconds is None else most_seconds * step.passes / passes
-        made = write_step(
-            executor,
-            target,
-            step,
-            places,
-            extents,
-            direct=direct,
-            directory=confined.make_directory(directory, step.what.replace(" ", "-")),
-            stop_asked=stop_asked,
-            progress=progress,
-            held=held,
-            most_seconds=most,
+    @property
+    def bytes(self) -> int:
+        return sum(extent.size_bytes for extent in self.extents.values())
+
+    def job(self, step: Step, most_seconds: float | None = None) -> str:
+        """A job file that writes every file over its whole length, as one step of a preparation.
+
+        Files are written one after the other. The data neither compress nor repeat unless the cells' own do. Random
+        steps keep fio's map of blocks, so that each pass writes every block once. most_seconds: after which it ends,
+        whatever is missing.
+        """
+        sections = []
+        ioengine = self.target.ioengine
+        for index, (place, location) in enumerate(self.places.items()):
+            extent = self.extents[place]
+            data = dict(extent.data)
+            # Repeated data repeat block by block: in blocks larger than the cells' they would repeat differently.
+            largest = min(step.bs_bytes, extent.smallest_block_bytes) if "dedupe_percentage" in data else step.bs_bytes
+            options: dict[str, JobValue] = {
+                **location,
+                **data,
+                "rw": step.rw,
+                "bs": min(largest, _block_bytes(extent.size_bytes)),
+                "size": extent.size_bytes,
+                "ioengine": ioengine or "libaio",
+                "iodepth": step.iodepth,
+                "direct": int(self.direct),
+                "refill_buffers": 1,
+                "randrepeat": 0,
+                "randseed": 1 + index,
+                "end_fsync": int(self.target.takes_flushes),
+                "fallocate": "none",
+            }
+            if extent.offset_bytes:
+                options["offset"] = extent.offset_bytes
+            if step.passes > 1:
+                options["loops"] = step.passes
+            if most_seconds is not None:
+                options["runtime"] = f"{max(1, round(1000 * most_seconds / len(self.places)))}ms"
+            if ioengine is None:
+                options["allow_file_create"] = 1
+            if index:
+                options["stonewall"] = None
+            name = f"layout{index}"
+            logs: dict[str, JobValue] = {"log_avg_msec": LOG_MS, "write_bw_log": name, "write_lat_log": name}
+            sections.append(JobSection(name, options | logs))
+        return render_job(sections, GLOBAL)
+
+    def write(
+        self, steps: Sequence[Step], emit: Emit, book: Callable[[str, int], None], most_seconds: float | None = None
+    ) -> tuple[tuple[LaidOut, ...], bool]:
+        """The steps of a preparation, one fio after the other: what was seen of each file, and whether all was written.
+
+        book: called with a step's word and the bytes it wrote. most_seconds: for all of them together; None for as long
+        as it takes. Raises as `write_step`.
+        """
+        clock, passes = self.executor.clock, sum(step.passes for step in steps)
+        begin, total, before = clock.monotonic(), self.bytes * passes, 0
+
+        def progress(done: int) -> None:
+            spent, done = clock.monotonic() - begin, before + done
+            left = (total - done) * spent / done if done else None
+            left = left and round(left, 1)
+            told = {"target": self.target.name, "bytes": total, "bytes_done": done, "seconds_left": left}
+            emit(Event("layout", told))
+
+        seen: list[LaidOut] = []
+        for step in steps:
+            progress(0)
+            most = None if most_seconds is None else most_seconds * step.passes / passes
+            mine = confined.make_directory(self.directory, step.what.replace(" ", "-"))
+            made = replace(self, directory=mine).write_step(step, progress, most)
+            written = sum(one.moved_bytes for one in made)
+            before += written
+            book(step.what, written)
+            seen += made if step.rw == "write" else ()
+            if written < step.passes * self.bytes:
+                return tuple(seen), False
+        return tuple(seen), True
+
+    def write_step(
+        self, step: Step, progress: Callable[[int], None] = lambda _: None, most_seconds: float | None = None
+    ) -> tuple[LaidOut, ...]:
+        """Make one step of a preparation. Returns what was written to each file, and when.
+
+        progress: called with the bytes of this step so far, where that can be seen. most_seconds: after which it ends,
+        whatever is missing. Raises PartialResultError when stopped, IoAtlasError when fio fails, or wrote less than it
+        should though it had the time.
+        """
+        total, target = step.passes * self.bytes, self.target
+        if most_seconds is not None:
+            able = int(min(most_seconds * SLOWEST_BYTES_PER_S, total / WAVES) / step.bs_bytes)
+            step = replace(step, iodepth=max(1, min(step.iodepth, able)))  # a slow target ends in time
+        known = [0]
+        # Only a directory's files grow as they are written.
+        paths = [str(place["filename"]) for place in self.places.values()] if target.kind == "directory" else []
+
+        def tick(_seconds: float) -> None:
+            grown = sum(_size(path) for path in paths) if step.passes == 1 and step.rw == "write" else 0
+            progress(min(total, max(grown, _written_by(known[0]))))
+
+        def started(pid: int, _ticks: int) -> None:
+            known[0] = pid
+
+        outcome, output = run_job(
+            self.executor,
+            self.job(step, most_seconds),
+            self.directory,
+            expected_seconds=total / SLOWEST_BYTES_PER_S,
+            minder=Minder(self.stop_asked, started, tick),
+            held=self.held,
         )
+        if outcome.stopped == "asked":
+            raise PartialResultError("stopped while the target was prepared", remedy="go on with `ioatlas resume`")
+        if outcome.exit_code:
+            said = last_line(outcome.stderr) or f"fio ended with {outcome.exit_code}"
+            raise IoAtlasError(
+                f"writing {format_size(total)} ({step.what}) failed: {said}",
+                where=target.location,
+                remedy=remedy_for(outcome.stderr),
+            )
+        jobs = output.jobs if output else ()
+        made = tuple(_laid_out(target, step, job, self.directory) for job in jobs if "write" in job.directions)
         written = sum(one.moved_bytes for one in made)
-        before += written
-        book(step.what, written)
-        seen += made if step.rw == "write" else ()
-        if written < step.passes * sum(extent.size_bytes for extent in extents.values()):
-            return tuple(seen), False
-    return tuple(seen), True
-
-
-def write_step(
-    executor: Executor,
-    target: Target,
-    step: Step,
-    places: Mapping[str, Mapping[str, JobValue]],
-    extents: Mapping[str, Extent],
-    *,
-    direct: bool,
-    directory: Path,
-    stop_asked: Callable[[], bool],
-    progress: Callable[[int], None],
-    held: Mapping[str, int],
-    most_seconds: float | None = None,
-) -> tuple[LaidOut, ...]:
-    """Make one step of a preparation. Returns what was written to each file, and when.
-
-    progress: called with the bytes of this step so far, where that can be seen. most_seconds: after which it ends,
-    whatever is missing. Raises PartialResultError when stopped, IoAtlasError when fio fails, or wrote less than it
-    should though it had the time.
-    """
-    total = step.passes * sum(extent.size_bytes for extent in extents.values())
-    if most_seconds is not None:
-        able = int(min(most_seconds * SLOWEST_BYTES_PER_S, total / WAVES) / step.bs_bytes)
-        step = replace(step, iodepth=max(1, min(step.iodepth, able)))  # a slow target ends in time
-    known = [0]
-    # Only a directory's files grow as they are written.
-    paths = [str(place["filename"]) for place in places.values()] if target.kind == "directory" else []
-
-    def tick(_seconds: float) -> None:
-        grown = sum(_size(path) for path in paths) if step.passes == 1 and step.rw == "write" else 0
-        progress(min(total, max(grown, _written_by(known[0]))))
-
-    def started(pid: int, _ticks: int) -> None:
-        known[0] = pid
-
-    outcome, output = run_job(
-        executor,
-        layout_job(
-            places,
-            extents,
-            step,
-            direct=direct,
-            ioengine=target.ioengine,
-            most_seconds=most_seconds,
-            flushes=target.takes_flushes,
-        ),
-        directory,
-        expected_seconds=total / SLOWEST_BYTES_PER_S,
-        stop_asked=stop_asked,
-        started=started,
-        tick=tick,
-        held=held,
-    )
-    if outcome.stopped == "asked":
-        raise PartialResultError("stopped while the target was prepared", remedy="go on with `ioatlas resume`")
-    if outcome.exit_code:
-        said = last_line(outcome.stderr) or f"fio ended with {outcome.exit_code}"
-        raise IoAtlasError(
-            f"writing {format_size(total)} ({step.what}) failed: {said}",
-            where=target.location,
-            remedy=remedy_for(outcome.stderr),
-        )
-    jobs = output.jobs if output else ()
-    made = tuple(_laid_out(target, step, job, directory) for job in jobs if "write" in job.directions)
-    written = sum(one.moved_bytes for one in made)
-    if written < total and most_seconds is None:
-        raise IoAtlasError(
-            f"the {step.what} wrote {written} of {total} bytes",
-            where=target.location,
-            remedy=f"see {directory / OUTPUT} for what fio says",
-        )
-    return made
+        if written < total and most_seconds is None:
+            raise IoAtlasError(
+                f"the {step.what} wrote {written} of {total} bytes",
+                where=target.location,
+                remedy=f"see {self.directory / OUTPUT} for what fio says",
+            )
+        return made
 
 
 def _laid_out(target: Target, step: Step, job: FioJob, directory: Path) -> LaidOut:

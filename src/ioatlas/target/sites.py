@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ioatlas.load.fio.executor import Executor
@@ -26,7 +27,7 @@ from ioatlas.store.journal import Journal
 from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent
 from ioatlas.target.holes import discard, hole_bytes, punch_file
-from ioatlas.target.layout import write_steps
+from ioatlas.target.layout import Layout
 from ioatlas.target.place import check_space
 from ioatlas.target.placing import ALIGNMENT, Extent, Places, extents, joined
 from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse, purge
@@ -342,22 +343,11 @@ class Sites:
         """
         complete = True
         if wanted:
-            seen, complete = write_steps(
-                self._executor,
-                target,
-                STEPS[use.preparation],
-                places,
-                wanted,
-                direct=use.needs_direct(target.name),
-                directory=confined.make_directory(
-                    self._journal.directory, f"layout/{confined.plain_name(target.name)}"
-                ),
-                stop_asked=self._stop_asked,
-                emit=self._emit,
-                book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),
-                held=self.held,
-                most_seconds=most_seconds,
-            )
+            place = confined.make_directory(self._journal.directory, f"layout/{confined.plain_name(target.name)}")
+            direct = use.needs_direct(target.name)
+            layout = Layout(target, places, wanted, place, direct, self._executor, self._stop_asked, self.held)
+            book = partial(self._journal.add_ledger, target.name)
+            seen, complete = layout.write(STEPS[use.preparation], self._emit, book, most_seconds)
             self._journal.keep(LaidOuts((*self._journal.kept(LaidOuts).files, *seen)))
             if not complete and len(wanted) == len(seen) == sum(step.passes for step in STEPS[use.preparation]) == 1:
                 self._begun[target.name] = dict.fromkeys(wanted, seen[0].moved_bytes)

@@ -6,7 +6,7 @@ import pytest
 
 from ioatlas.answer.analysis.estimates import estimate_cells
 from ioatlas.answer.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
-from ioatlas.model.fixed_work import sequence_cell
+from ioatlas.model.fixed_work import WorkSequence, sequence_cell
 from ioatlas.model.panel import Line
 from ioatlas.model.units import rates_in
 from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
@@ -18,15 +18,8 @@ SIZE = 64 * MIB
 
 def cell(operation="read", tool="fio", record=65536, size=SIZE):
     rw = "write" if "write" in operation else "read"
-    return sequence_cell(
-        "nas",
-        operation,
-        tool,
-        size_bytes=size,
-        record_bytes=record,
-        direct=True,
-        options={"rw": rw, "bs": record, "size": size, "io_size": size},
-    )
+    options = {"rw": rw, "bs": record, "size": size, "io_size": size}
+    return sequence_cell(WorkSequence("nas", tool, size, record), operation, options, direct=True)
 
 
 def visit(number, of, rate, block):

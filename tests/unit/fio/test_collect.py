@@ -188,7 +188,7 @@ class Fio:
     def __init__(self, text):
         self.text, self.load, self.job = text, None, ""
 
-    def run(self, load, *, stop_asked, started, tick=None):
+    def run(self, load, _minder):
         self.load, self.job = load, (load.directory / "job.fio").read_text()
         if self.text:
             (load.directory / "fio.json").write_text(self.text)

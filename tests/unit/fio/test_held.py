@@ -15,7 +15,7 @@ from ioatlas.load.fio.executor import Executor, LoadProcess, SystemClock, System
 from ioatlas.load.fio.held import by_descriptor, moved, moved_job, reached, with_names
 from ioatlas.load.fio.names_load import rounded
 from ioatlas.load.fio.output import parse_fio_json
-from ioatlas.load.fio.process import Program
+from ioatlas.load.fio.process import Minder, Program
 from ioatlas.model.errors import IoAtlasError, UsageError
 
 JOB = r"""[v1]
@@ -78,7 +78,7 @@ def test_a_load_stays_in_the_directory_that_is_held(open_directory, tmp_path, pr
     )
     (tmp_path / "job.fio").write_text(f"[w]\n{where}\nthread=1\nrw=write\nbs=4k\nsize=16k\n")
     load = LoadProcess("fio", ("--output=said", "job.fio"), tmp_path, "sink", 60, held={str(path): descriptor})
-    done = SystemExecutor().run(load, stop_asked=lambda: False, started=lambda *_: None)
+    done = SystemExecutor().run(load)
     assert done.exit_code == 0, done.stderr
     assert precious.read_bytes() == b"mine"
     assert {one.name: one.stat().st_size for one in (tmp_path / "moved").iterdir()} == dict.fromkeys(names, 16384)
@@ -100,18 +100,13 @@ def on_path(tmp_path, monkeypatch):
     return folder
 
 
-def run(executor, load, **given):
-    calls = {"stop_asked": lambda: False, "started": lambda pid, ticks: None, **given}
-    return executor.run(load, **calls)
-
-
 def test_a_program_is_found_once_and_run_in_its_directory(tmp_path, on_path):
     path = tool(on_path, "fio", 'case "$1" in --version) echo fio-3.40;; *) pwd; echo "$@"; sleep 0.2;; esac')
     executor: Executor = SystemExecutor()
     assert executor.find("fio") == Program(str(path), "fio-3.40")
     seen = []
     load = LoadProcess("fio", ("--eta=never", "job.fio"), tmp_path, "said", limit_seconds(0))
-    outcome = run(executor, load, started=lambda pid, ticks: seen.append((pid, ticks)))
+    outcome = executor.run(load, Minder(started=lambda pid, ticks: seen.append((pid, ticks))))
     assert (outcome.exit_code, outcome.stopped) == (0, "")
     assert (tmp_path / "said").read_text().split() == [str(tmp_path), "--eta=never", "job.fio"]
     assert seen[0][0] > 0
@@ -137,10 +132,10 @@ def test_a_load_ends_when_asked_or_overdue(tmp_path, on_path):
     tool(on_path, "iozone", 'case "$1" in -v) echo "Version \\$Revision: 3.489 \\$";; *) exec sleep 30;; esac')
     executor = SystemExecutor()
     asked = LoadProcess("iozone", (), tmp_path, "said", 20.0)
-    assert run(executor, asked, stop_asked=lambda: True).stopped == "asked"
+    assert executor.run(asked, Minder(lambda: True)).stopped == "asked"
     overdue = LoadProcess("iozone", (), tmp_path, "said", 0.2)
     ticks = []
-    assert run(executor, overdue, tick=ticks.append).stopped == "overdue"
+    assert executor.run(overdue, Minder(tick=ticks.append)).stopped == "overdue"
     assert ticks
     assert not executor.stop_orphan(os.getpid(), -1)
 

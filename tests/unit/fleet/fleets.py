@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ioatlas.load.fio.executor import LoadProcess
-from ioatlas.load.fio.process import ProcessOutcome
+from ioatlas.load.fio.process import NOBODY, ProcessOutcome
 from ioatlas.load.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
 from ioatlas.measure import campaign
 from tests.simulate.executor import SimulatedExecutor
@@ -71,19 +71,19 @@ class ClientMode(SimulatedExecutor):
         self.batches = []
         self.meanwhile = lambda: None
 
-    def run(self, load, *, stop_asked, started, tick=None):
+    def run(self, load, minder=NOBODY):
         words = load.arguments
         pairs = [
             (word.partition("sock:")[2], Path(words[place + 1])) for place, word in enumerate(words) if "sock:" in word
         ]
         if not pairs:
-            return super().run(load, stop_asked=stop_asked, started=started, tick=tick)
-        started(next(self._pids), 1)
+            return super().run(load, minder)
+        minder.started(next(self._pids), 1)
         self.batches.append({name: job.read_text() for name, job in pairs})
         (load.directory / load.sink).write_bytes(b"")
         self.clock.sleep(1)
         self.meanwhile()
-        if stop_asked():
+        if minder.stop_asked():
             return ProcessOutcome(130, 1.0, "asked", "")
         begin, entries, told = self.clock.time(), [], {}
         for name, job in pairs:
@@ -92,7 +92,7 @@ class ClientMode(SimulatedExecutor):
             place.mkdir()
             shutil.copyfile(job, place / "job.fio")
             alone = LoadProcess("fio", ("--output=fio.json", "job.fio"), place, "fio.err", load.limit_seconds)
-            super().run(alone, stop_asked=lambda: False, started=lambda *_: None)
+            super().run(alone)
             told = json.loads((place / "fio.json").read_text())
             if name != self.silent:
                 entries += [{**one, "hostname": name, "port": 8765} for one in told["jobs"]]

@@ -141,7 +141,7 @@ class Answering:
         self.exit_code, self.said = exit_code, said
         self.loads, self.jobs, self.served = [], [], []
 
-    def run(self, load, *, stop_asked, started, tick=None):
+    def run(self, load, _minder):
         self.loads.append(load)
         parser = configparser.RawConfigParser(allow_no_value=True)
         parser.read(load.directory / "job.fio")

@@ -49,11 +49,11 @@ class Switched(SimulatedExecutor):
         super().__init__(law(1))
         self._marker, self._set = marker, ""
 
-    def run(self, load, **how):
+    def run(self, load, *how):
         now = self._marker.read_text().strip()
         if now != self._set:
             self._set, self._device = now, Device(law(int(now)))
-        return super().run(load, **how)
+        return super().run(load, *how)
 
 
 class Switching(World):

@@ -31,13 +31,13 @@ class Drifting(SimulatedExecutor):
         super().__init__(law(1))
         self._log, self._count = log, 0
 
-    def run(self, load, **how):
+    def run(self, load, *how):
         count = len(self._log.read_text().split())
         if count != self._count:
             self._count, slow = count, law(1)
             way = replace(slow.read, bytes_per_s=slow.read.bytes_per_s * DRIFT**count)
             self._device = Device(replace(slow, read=way, write=way))
-        return super().run(load, **how)
+        return super().run(load, *how)
 
 
 class Alike(World):

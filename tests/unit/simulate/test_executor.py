@@ -10,6 +10,7 @@ from ioatlas.load.fio.batch import TURN_MS, Batch, Section, job_text
 from ioatlas.load.fio.collect import read_batch
 from ioatlas.load.fio.executor import Executor, LoadProcess
 from ioatlas.load.fio.figures import bucket_value
+from ioatlas.load.fio.process import Minder
 from ioatlas.load.fio.replay import read_trace, write_trace
 from ioatlas.load.streams.fixed_work import iozone_table
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
@@ -52,7 +53,7 @@ def process(place, limit=100.0):
 
 
 def run(executor: Executor, load, **given):
-    return executor.run(load, **{"stop_asked": lambda: False, "started": lambda pid, ticks: None, **given})
+    return executor.run(load, Minder(**given))
 
 
 def made(place, *sections, law=QUIET, faults=(), device=None, **given):

@@ -12,7 +12,7 @@ from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import BUDGET_ENDED, ReasonCode, Verdict, VerdictCode, read_reasons, read_verdict, sentences
 from ioatlas.model.visit import BatchStatus, Histogram, Part, Purpose, RemarkKind, Series, Visit, VisitStatus
 from ioatlas.store import visits
-from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.store.journal import Intake, Journal, NewVisit
 from ioatlas.store.schema import TABLES
 from ioatlas.store.visits import read_part
 from tests.unit.simulated import new_journal
@@ -54,7 +54,7 @@ def test_what_was_read_is_not_read_again_and_what_is_new_is_seen(journal, monkey
     monkeypatch.setattr(visits, "read_part", lambda *row, **how: read.append(1) or read_part(*row, **how))
     for number, planned in enumerate((first, second), 1):
         batch_id, _ = journal.begin_batch({planned.visit_id: 490})
-        journal.finish_batch(batch_id, [replace(finished(planned.visit_id), batch_id=batch_id)], failed={}, seconds=1.0)
+        journal.finish_batch(batch_id, Intake([replace(finished(planned.visit_id), batch_id=batch_id)]))
         for _ in range(2):
             assert len(journal.visits(with_series=True)) == len(journal.of_target("t").visits()) == number
         assert len(read) == 2 * number, "once with the series and once without"
@@ -71,7 +71,7 @@ def test_visits_come_in_the_order_in_which_they_were_made_though_the_clock_was_s
     for batch, started_at in (((early, late), (200.0, 210.0)), ((last,), (100.0,))):
         batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in batch})
         made = [replace(finished(one.visit_id), started_at=at) for one, at in zip(batch, started_at, strict=True)]
-        journal.finish_batch(batch_id, made, failed={}, seconds=1.0)
+        journal.finish_batch(batch_id, Intake(made))
     assert [visit.visit_id for visit in journal.visits()] == [visit.visit_id for visit in (early, late, last)]
 
 
@@ -80,8 +80,8 @@ def test_a_visit_comes_back_as_it_went_in(journal):
     first, second = journal.planned(Purpose.SWEEP)
     batch_id, directory = journal.begin_batch({first.visit_id: 490})
     assert directory.is_dir()
-    spent = {"seconds": 1.0, "load_seconds": 0.5, "written": {("t", "write load"): 99}}
-    journal.finish_batch(batch_id, [finished(first.visit_id)], failed={}, **spent)
+    gave = Intake([finished(first.visit_id)], load_seconds=0.5, written={("t", "write load"): 99})
+    journal.finish_batch(batch_id, gave, seconds=1.0)
     assert journal.visits(with_series=True) == [finished(first.visit_id)]
     assert journal.planned(Purpose.SWEEP) == [second]
     assert [row[1:] for row in journal.ledger()] == [("t", "write load", 99)]
@@ -94,7 +94,7 @@ def test_visits_that_did_not_run_are_planned_again_in_their_order(journal):
     before = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in before})
     again = [NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)]
-    journal.finish_batch(batch_id, [finished(before[1].visit_id, "overlapped")], failed={}, again=again)
+    journal.finish_batch(batch_id, Intake([finished(before[1].visit_id, "overlapped")], again=again))
     after = journal.planned(Purpose.SWEEP)
     assert [visit.visit_id for visit in after[:2]] == [before[0].visit_id, before[2].visit_id]
     assert (after[2].alone, after[2].runtime_ms, after[2].seed) == (True, 2000, 99)
@@ -108,7 +108,7 @@ def test_a_discarded_visit_can_count_reinstated(journal):
     batch_id, _ = journal.begin_batch({first.visit_id: 490, second.visit_id: 490})
     late, overlapped = f"{ReasonCode.LATE} (flat): 4 times", "overlapped"
     made = [finished(first.visit_id, late), finished(second.visit_id, overlapped)]
-    journal.finish_batch(batch_id, made, failed={})
+    journal.finish_batch(batch_id, Intake(made))
     assert journal.discarded(ReasonCode.LATE) == [(first.visit_id, CELL.key, 0, Verdict(VerdictCode.FLAT))]
     journal.reinstate(first.visit_id, Verdict(VerdictCode.FLAT, "after all"))
     assert journal.discarded(ReasonCode.LATE) == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.load.fio.executor import Executor, LoadProcess, Spread, limit_seconds, read_clock
 from ioatlas.load.fio.figures import FioJob, FioOutput, LatencyStats, buckets
 from ioatlas.load.fio.output import parse_fio_json
-from ioatlas.load.fio.process import ProcessOutcome
+from ioatlas.load.fio.process import NOBODY, Minder, ProcessOutcome
 from ioatlas.load.fio.replay import read_replay
 from ioatlas.load.fio.series import DIRECTIONS, IoLog, Moved, SectionSeries, read_io_log, read_series
 from ioatlas.model.cell import Cell
@@ -304,9 +304,7 @@ def run_job(
     expected_seconds: float,
     options: tuple[str, ...] = (),
     held: Mapping[str, int] | None = None,
-    stop_asked: Callable[[], bool] = lambda: False,
-    started: Callable[[int, int], None] = lambda _pid, _ticks: None,
-    tick: Callable[[float], None] | None = None,
+    minder: Minder = NOBODY,
 ) -> tuple[ProcessOutcome, FioOutput | None]:
     """How it ended, and its output where that is there in full. job: a job file's text. Raises as `Executor.run`.
 
@@ -318,8 +316,7 @@ def run_job(
     confined.write_text(directory / JOB_FILE, job)
     arguments = (*options, "--output-format=json", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
     load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds), held=held or {})
-    outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)
-    return outcome, complete_output(directory)
+    return executor.run(load, minder), complete_output(directory)
 
 
 def fio_process(batch: Batch, strides: Mapping[str, int] | None = None) -> LoadProcess:

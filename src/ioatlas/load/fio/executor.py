@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from ioatlas.load.fio.held import by_descriptor, with_names
-from ioatlas.load.fio.process import ProcessOutcome, Program, find_fio, run_process, stop_orphan
+from ioatlas.load.fio.process import NOBODY, Minder, ProcessOutcome, Program, find_fio, run_process, stop_orphan
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.store import confined
 
@@ -118,19 +118,9 @@ class Executor(Protocol):
         """The program in use. Raises IoAtlasError when there is none or it is too old."""
         ...
 
-    def run(
-        self,
-        load: LoadProcess,
-        *,
-        stop_asked: Callable[[], bool],
-        started: Callable[[int, int], None],
-        tick: Callable[[float], None] | None = None,
-    ) -> ProcessOutcome:
-        """Run it until it ends, `stop_asked` says so, or it is overdue.
-
-        started: called with pid and start time as soon as it runs, so that a later start can find it.
-        tick:    called about ten times a second with the seconds since the start.
-        Raises IoAtlasError when it cannot be killed.
+    def run(self, load: LoadProcess, minder: Minder = NOBODY) -> ProcessOutcome:
+        """Run it until it ends, its minder asks for that, or it is overdue. Raises IoAtlasError when it cannot be
+        killed.
         """
         ...
 
@@ -151,24 +141,11 @@ class SystemExecutor:
             self._found[program] = _FINDERS[program]()
         return self._found[program]
 
-    def run(
-        self,
-        load: LoadProcess,
-        *,
-        stop_asked: Callable[[], bool],
-        started: Callable[[int, int], None],
-        tick: Callable[[float], None] | None = None,
-    ) -> ProcessOutcome:
+    def run(self, load: LoadProcess, minder: Minder = NOBODY) -> ProcessOutcome:
         with by_descriptor(load.arguments, load.directory, load.held) as (arguments, inherited):
+            command, limit = [self.find(load.program).path, *arguments], load.limit_seconds
             outcome = run_process(
-                [self.find(load.program).path, *arguments],
-                directory=load.directory,
-                sink=load.sink,
-                limit_seconds=load.limit_seconds,
-                stop_asked=stop_asked,
-                started=started,
-                tick=tick,
-                inherited=inherited,
+                command, minder, directory=load.directory, sink=load.sink, limit_seconds=limit, held=inherited
             )
         return replace(outcome, stderr=with_names(outcome.stderr, load.held))
 

@@ -41,6 +41,22 @@ class ProcessOutcome:
     stderr: str
 
 
+@dataclass(frozen=True)
+class Minder:
+    """What its caller does about a load that runs.
+
+    stop_asked: whether it is to end. started: called with pid and start time as soon as it runs, so that a later start
+    can find it. tick: called about ten times a second with the seconds since the start.
+    """
+
+    stop_asked: Callable[[], bool] = lambda: False
+    started: Callable[[int, int], object] = lambda _pid, _ticks: None
+    tick: Callable[[float], object] = lambda _seconds: None
+
+
+NOBODY = Minder()
+
+
 def find_fio() -> Program:
     """The fio on PATH; that of the package ioatlas-fio where there is none, or an older one.
 
@@ -108,22 +124,12 @@ def stop_orphan(pid: int, started_ticks: int) -> bool:
 
 
 def run_process(
-    command: list[str],
-    *,
-    directory: Path,
-    sink: str,
-    limit_seconds: float,
-    stop_asked: Callable[[], bool],
-    started: Callable[[int, int], None],
-    tick: Callable[[float], None] | None = None,
-    inherited: Collection[int] = (),
+    command: list[str], minder: Minder, *, directory: Path, sink: str, limit_seconds: float, held: Collection[int] = ()
 ) -> ProcessOutcome:
     """Run a load generator in `directory` until it ends, we are asked to stop, or it is overdue. Nothing is read
     meanwhile: all it says goes to the file `sink`, and is the outcome's `stderr`.
 
-    started: called with pid and start time as soon as it runs, so that a later start can find it.
-    tick: called about ten times a second with the seconds since the start.
-    inherited: descriptors of ours that it has too.
+    held: descriptors of ours that it has too.
     """
     said = directory / sink
     begin = time.monotonic()
@@ -135,19 +141,18 @@ def run_process(
             stdout=out,
             stderr=out,
             start_new_session=True,
-            pass_fds=inherited,
+            pass_fds=held,
         )
-    started(process.pid, start_time_ticks(process.pid) or 0)
+    minder.started(process.pid, start_time_ticks(process.pid) or 0)
     stopped = ""
     with _watching(process) as ended:
         while not ended(POLL_SECONDS):
             spent = time.monotonic() - begin
-            if stop_asked() or spent > limit_seconds:
+            if minder.stop_asked() or spent > limit_seconds:
                 stopped = "asked" if spent <= limit_seconds else "overdue"
                 _end(process)
                 break
-            if tick is not None:
-                tick(spent)
+            minder.tick(spent)
     process.wait()
     text = said.read_text(errors="replace").strip()
     return ProcessOutcome(process.returncode, time.monotonic() - begin, stopped, text)

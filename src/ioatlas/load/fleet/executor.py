@@ -20,7 +20,7 @@ from pathlib import Path
 from ioatlas.load.fio.executor import Clock, Executor, LoadProcess, ProgramName
 from ioatlas.load.fio.held import moved, moved_job, reached
 from ioatlas.load.fio.loose_json import documents
-from ioatlas.load.fio.process import ProcessOutcome, Program
+from ioatlas.load.fio.process import NOBODY, Minder, ProcessOutcome, Program
 from ioatlas.load.fleet.bare import BareClient
 from ioatlas.load.fleet.client import (
     Address,
@@ -80,18 +80,11 @@ class FleetExecutor:
     def stop_orphan(self, pid: int, started_ticks: int) -> bool:
         return self._inner.stop_orphan(pid, started_ticks)
 
-    def run(
-        self,
-        load: LoadProcess,
-        *,
-        stop_asked: Callable[[], bool],
-        started: Callable[[int, int], None],
-        tick: Callable[[float], None] | None = None,
-    ) -> ProcessOutcome:
+    def run(self, load: LoadProcess, minder: Minder = NOBODY) -> ProcessOutcome:
         """As of every executor. A client that is lost ends the batch; `news` tells which, and it has no result."""
         self._latest = {}
         if not load.spread:
-            return self._inner.run(load, stop_asked=stop_asked, started=started, tick=tick)
+            return self._inner.run(load, minder)
         names = [name for name in self.fleet.names if name not in self.lost]
         drawn = {spread.jobs: participants(names, spread) for spread in load.spread}
         at_work = [name for name in names if any(name in taking for taking in drawn.values())]
@@ -105,7 +98,7 @@ class FleetExecutor:
             return ProcessOutcome(1, 0.0, "", f"{error.where}: {error.what}")
         self._write_jobs(load, at_work, drawn)
         with _scratch() as scratch:
-            outcome, watch = self._controlled(load, scratch, addresses, stop_asked, started, tick)
+            outcome, watch = self._controlled(load, scratch, addresses, minder)
             found = _deal_out(scratch, load.directory, at_work)
         if watch.lost or watch.ended_early or outcome.stopped:
             for name in at_work:
@@ -232,13 +225,7 @@ class FleetExecutor:
         return {path: known[1] for (client, path), known in self._held.items() if client == name}
 
     def _controlled(
-        self,
-        load: LoadProcess,
-        scratch: Path,
-        addresses: Mapping[str, Address],
-        stop_asked: Callable[[], bool],
-        started: Callable[[int, int], None],
-        tick: Callable[[float], None] | None,
+        self, load: LoadProcess, scratch: Path, addresses: Mapping[str, Address], minder: Minder
     ) -> tuple[ProcessOutcome, Watch]:
         """The controlling fio, watched."""
         arguments = ["--output-format=json+", f"--output={OUTPUT}", "--eta=never"]
@@ -256,10 +243,10 @@ class FleetExecutor:
 
         def began(pid: int, ticks: int) -> None:
             pids.append(pid)
-            started(pid, ticks)
+            minder.started(pid, ticks)
 
         def ended() -> bool:
-            if stop_asked():
+            if minder.stop_asked():
                 return True
             if not pids or not watch.look(pids[0], self.clock.monotonic() - begin):
                 return False
@@ -269,7 +256,7 @@ class FleetExecutor:
 
         process = replace(load, arguments=tuple(arguments), directory=scratch, spread=())
         with contextlib.closing(gate):
-            outcome = self._inner.run(process, stop_asked=ended, started=began, tick=tick)
+            outcome = self._inner.run(process, replace(minder, stop_asked=ended, started=began))
         shutil.copyfile(scratch / load.sink, load.directory / load.sink)
         return outcome, watch
 

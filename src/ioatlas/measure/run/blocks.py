@@ -10,7 +10,7 @@ given up with a sentence, and the others go on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ioatlas.answer.results.factors import load_of
@@ -24,7 +24,7 @@ from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.set_up import Consent, StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.factors import Configuration
-from ioatlas.model.outcomes import Blocks, Emit, Event
+from ioatlas.model.outcomes import Blocks, Event
 from ioatlas.model.verdict import UnmeasuredCode, read_unmeasured
 from ioatlas.model.visit import RemarkKind
 from ioatlas.plan.spec import CampaignSpec
@@ -70,8 +70,6 @@ class BlockedRun:
     procedure: Procedure
     environment: Environment
     consent: Consent
-    emit: Emit = field(kw_only=True)
-    stop_asked: Callable[[], bool] = field(kw_only=True)
 
     def __post_init__(self) -> None:
         clock = self.environment.executor.clock
@@ -127,8 +125,8 @@ class BlockedRun:
         made, why = False, ""
         begin = self._budget.elapsed
         try:
-            ask_for(one, self.consent, self.stop_asked)
-            run_command(one, "before", directory, self.stop_asked, number=block.number)
+            ask_for(one, self.consent, self.environment.stop_asked)
+            run_command(one, "before", directory, self.environment.stop_asked, number=block.number)
             made = True
             opened(one, self.plan, self.journal, self.consent)
             self._set_up_seconds.append(self._budget.elapsed - begin)
@@ -136,7 +134,7 @@ class BlockedRun:
         except StopAskedError:
             raise stopped(directory) from None
         except IoAtlasError as error:
-            if self.stop_asked():
+            if self.environment.stop_asked():
                 raise
             why = error.what.rstrip(".")
             self._tell(one, f"Configuration {self._words(block)} ended: {_told(error)}.", "failed")
@@ -160,10 +158,8 @@ class BlockedRun:
         """One session of the part of the campaign that is this configuration, set up this time."""
         whole, environment = self.journal, self.environment
         journal, plan = self._seen(block), self._part(block, left)
-        sites = sites_of(journal, plan, environment.executor, emit=self.emit, stop_asked=self.stop_asked)
-        session = Session(
-            journal, plan, sites, environment, self.procedure.odd_sizes, emit=self.emit, stop_asked=self.stop_asked
-        )
+        sites = sites_of(journal, plan, environment)
+        session = Session(journal, plan, sites, environment, self.procedure.odd_sizes)
         runner = Runner(session, self.procedure.steps(session), environment)
         runner.recover()
         with claimed(plan.targets):
@@ -205,7 +201,8 @@ class BlockedRun:
 
     def _tell(self, one: Configuration, text: str, state: str) -> None:
         factors = {name: factor.value for name, factor in one.factors.items()}
-        self.emit(Event("configuration", {"configuration": one.name, "factors": factors, "state": state, "text": text}))
+        told = {"configuration": one.name, "factors": factors, "state": state, "text": text}
+        self.environment.emit(Event("configuration", told))
 
 
 def _told(error: IoAtlasError) -> str:

@@ -183,6 +183,9 @@ class Environment:
     check_hosts: Callable[[FleetExecutor, Mapping[str, Target], Sites, Iterable[Cell]], None] = check_hosts
     fleet: FleetExecutor | None = None
     """Of a campaign that several clients make: the executor once more, by what only a fleet has."""
+    emit: Emit = lambda _event: None
+    """Is told what happens."""
+    stop_asked: Callable[[], bool] = lambda: False
 
     def of_fleet(self, fleet: FleetExecutor) -> Environment:
         """The same with loads of several clients: what passes by them is counted, not what passes by this machine."""
@@ -200,14 +203,7 @@ def system_environment() -> Environment:
     return Environment(executor)
 
 
-def sites_of(
-    journal: Journal,
-    plan: Plan,
-    executor: Executor,
-    *,
-    emit: Emit = lambda _: None,
-    stop_asked: Callable[[], bool] = lambda: False,
-) -> Sites:
+def sites_of(journal: Journal, plan: Plan, environment: Environment) -> Sites:
     """The places that a plan works on."""
     cells, campaign_id = [cell for cell, _ in plan.cells], journal.campaign().campaign_id
     return Sites(
@@ -215,8 +211,8 @@ def sites_of(
         campaign_id,
         plan.targets,
         cells,
-        executor=executor,
-        stop_asked=stop_asked,
-        emit=emit,
+        executor=environment.executor,
+        stop_asked=environment.stop_asked,
+        emit=environment.emit,
         groups=plan.groups,
     )

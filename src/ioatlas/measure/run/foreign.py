@@ -14,6 +14,8 @@ from ioatlas.model.fixed_work import IOZONE, tool_of
 from ioatlas.model.options import JobValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
+from ioatlas.model.visit import VisitStatus
+from ioatlas.store.journal import Journal
 from ioatlas.target.workspace import directory_name
 
 MOST_VALUES = 12
@@ -29,28 +31,21 @@ class ForeignError(RefusedError):
 
 
 def confirm_trust(
-    plan: Plan,
-    typed: str | None,
-    *,
-    where: str,
-    why: str,
-    campaign_id: str,
-    visits: int,
-    asks: Mapping[str, Any],
-    first: Mapping[str, JobValue],
+    journal: Journal, plan: Plan, typed: str | None, *, why: str, asks: Mapping[str, Any], first: Mapping[str, JobValue]
 ) -> None:
     """A foreign plan is resumed only after its targets were typed in full, having been shown with options and commands.
 
-    why: what makes it foreign. visits: still to be made. asks: hosts and drives that its facts file names. first:
+    why: what makes it foreign. asks: hosts and drives that its facts file names. first:
     options of its first load. Raises ForeignError saying what to type.
     """
     wanted = " ".join(dict.fromkeys(target.location for target in plan.targets))
     if typed is not None and typed.split() == wanted.split():
         return
+    campaign_id, visits = journal.campaign().campaign_id, journal.count_visits().get(VisitStatus.PLANNED, 0)
     said = "nothing was typed" if not typed else f"{typed!r} is not the place that it works on"
     raise ForeignError(
         f"{why}, and it was not trusted: {said}",
-        where=where,
+        where=str(journal.directory),
         remedy=f"read what it would do, then type the place it works on: --trust {shlex.quote(wanted)}",
         shown=(
             "Resuming this directory would do this here:",

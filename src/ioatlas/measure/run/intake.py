@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ioatlas.answer.analysis.load_curve import together
@@ -15,11 +15,11 @@ from ioatlas.load.machine.visit_usage import records_by_visit
 from ioatlas.measure.run.gates import Gates
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import Reason, ReasonCode, Verdict, VerdictCode, read_reasons
-from ioatlas.model.visit import BatchStatus, Purpose, SectionState, Visit
+from ioatlas.model.visit import Purpose, SectionState, Visit
 from ioatlas.plan.pace import Pace
 from ioatlas.stats.gates import judge_streams, judge_visit
 from ioatlas.stats.verdict import judge
-from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
+from ioatlas.store.journal import Intake, NewVisit, PlannedVisit
 
 LONGER = 4
 """A visit that settles only in its second half is made again this many times as long."""
@@ -27,21 +27,6 @@ LONGER = 4
 
 Judge = Callable[[Section, Visit, Gates | None], tuple[Visit, bool]]
 """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
-
-
-@dataclass
-class Intake:
-    """What one batch gave.
-
-    visits: finished ones, discarded ones with their reason. failed: {visit_id: reason}. again: visits to be planned.
-    Sections in none of them stay planned.
-    """
-
-    visits: list[Visit] = field(default_factory=list)
-    failed: dict[int, str] = field(default_factory=dict)
-    again: list[NewVisit] = field(default_factory=list)
-    load_seconds: float = 0.0
-    written: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def take_in(
@@ -97,33 +82,6 @@ def take_in(
             intake.again.append(made_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
         intake.visits.append(visit)
     return intake
-
-
-def close_batch(
-    journal: Journal,
-    batch_id: int,
-    intake: Intake,
-    *,
-    status: BatchStatus,
-    seconds: float | None = None,
-    exit_code: int | None = None,
-    note: str = "",
-    usage: Mapping[str, Any] | None = None,
-) -> None:
-    """Write down what a batch gave, in one transaction. usage: what was counted meanwhile."""
-    journal.finish_batch(
-        batch_id,
-        intake.visits,
-        failed=intake.failed,
-        status=status,
-        seconds=seconds,
-        load_seconds=intake.load_seconds,
-        exit_code=exit_code,
-        note=note,
-        written=intake.written,
-        again=intake.again,
-        usage=usage,
-    )
 
 
 def reinstated(

@@ -16,14 +16,14 @@ from ioatlas.answer.analysis.counters import CountedPaths
 from ioatlas.load.fio.batch import MAX_SLACK_MS, SLACK_MS, Batch
 from ioatlas.load.fio.collect import fio_process, load_seconds
 from ioatlas.load.fio.executor import LoadProcess
-from ioatlas.load.fio.process import ProcessOutcome
+from ioatlas.load.fio.process import Minder, ProcessOutcome
 from ioatlas.load.fio.series import pack_logs
 from ioatlas.load.fleet.merge import directories_of
 from ioatlas.measure.run.conditions import HoleChecks, note_power, tell_background
 from ioatlas.measure.run.environment import Environment
 from ioatlas.measure.run.fleet import after_batch
 from ioatlas.measure.run.gates import Gates
-from ioatlas.measure.run.intake import Intake, close_batch, reinstated, stood_still
+from ioatlas.measure.run.intake import reinstated, stood_still
 from ioatlas.measure.run.live import Summary, axes_of, progress_event, visit_events
 from ioatlas.measure.run.plan import expected_seconds
 from ioatlas.measure.run.session import Session
@@ -36,7 +36,7 @@ from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, Visit
-from ioatlas.store.journal import Journal
+from ioatlas.store.journal import Intake, Journal
 from ioatlas.target.layout import last_line, remedy_for
 
 BACKGROUND_SECONDS = 0.3
@@ -87,7 +87,7 @@ class Runner:
             results = self.steps.read(batch, planned)
             intake = self.steps.take_in(results, planned, None, None)
             status = BatchStatus.DONE if results else BatchStatus.FAILED
-            close_batch(self.journal, row.batch_id, intake, status=status, note="read back after a crash")
+            self.journal.finish_batch(row.batch_id, intake, status=status, note="read back after a crash")
         # Of the batch that was lost, and of one that was in the journal already when the session died.
         if self.journal.discarded(ReasonCode.LATE):
             self._reinstate(self.journal.visits())
@@ -183,8 +183,7 @@ class Runner:
         intake = self.steps.take_in(results, planned, self._gates, counted)
         # A cell gets one more try a block, not more.
         intake.again = [visit for visit in intake.again if not self.journal.tries(visit.cell_key, visit.replicate)]
-        close_batch(
-            self.journal,
+        self.journal.finish_batch(
             batch_id,
             intake,
             status=BatchStatus.DONE if results else BatchStatus.FAILED,
@@ -220,12 +219,12 @@ class Runner:
         note_power(self.journal, self.session.meters, self.session.stop_asked)
         self._telemetry.start(batch.sections)
         try:
-            outcome = executor.run(
-                replace(process, held=self.sites.held),
-                stop_asked=self.session.stop_asked,
+            minder = Minder(
+                self.session.stop_asked,
                 started=lambda pid, ticks: self._started(batch.batch_id, pid, ticks),
                 tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),
             )
+            outcome = executor.run(replace(process, held=self.sites.held), minder)
         finally:
             seen = self._telemetry.stop(batch.directory)
         return outcome, by_session(seen, self.journal, executor.clock, before, batch.directory)

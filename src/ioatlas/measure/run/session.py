@@ -7,7 +7,7 @@ Its steps read it, and say by it what they find and leave out. It makes no load:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ioatlas.answer.analysis.estimates import window_values
@@ -15,12 +15,13 @@ from ioatlas.measure.run.budget import Budget
 from ioatlas.measure.run.environment import Environment
 from ioatlas.measure.run.intake import was_stalled
 from ioatlas.measure.run.plan import Plan, default_pace, plan_record
+from ioatlas.measure.run.set_up import stopped
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import PartialResultError
-from ioatlas.model.outcomes import Emit, Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.visit import BatchStatus, RemarkKind, Visit
 from ioatlas.plan.pace import Pace
-from ioatlas.store.journal import Journal
+from ioatlas.store.journal import Intake, Journal
 from ioatlas.target.preparation import OddSizes, TargetUse
 from ioatlas.target.sites import Sites
 
@@ -38,16 +39,12 @@ class Session:
         sites: Sites,
         environment: Environment,
         odd_sizes: OddSizes,
-        *,
-        emit: Emit,
-        stop_asked: Callable[[], bool],
         began: float | None = None,
     ) -> None:
         self.journal = journal
         self.plan = plan
         self.sites = sites
-        self.emit = emit
-        self.stop_asked = stop_asked
+        self.emit, self.stop_asked = environment.emit, environment.stop_asked
         self.find = environment.executor.find
         self.meters = environment.meters(journal.directory)
         self.of_fleet = environment.fleet is not None
@@ -99,8 +96,8 @@ class Session:
     def fail(self, visits: Sequence[int], reason: str) -> None:
         """Planned visits can no longer be made."""
         batch_id, _ = self.journal.begin_batch(dict.fromkeys(visits, 0))
-        failed = dict.fromkeys(visits, reason)
-        self.journal.finish_batch(batch_id, [], failed=failed, status=BatchStatus.FAILED, note=reason)
+        failed = Intake(failed=dict.fromkeys(visits, reason))
+        self.journal.finish_batch(batch_id, failed, status=BatchStatus.FAILED, note=reason)
 
     def show_over(self, axes: Mapping[str, Sequence[Any]]) -> None:
         """Reports show the cells as a map over these axes."""
@@ -110,11 +107,7 @@ class Session:
 
     def stopped(self) -> PartialResultError:
         """What is raised when a person asks to stop."""
-        return PartialResultError(
-            "stopped; finished visits are kept",
-            where=str(self.journal.directory),
-            remedy=f"go on with `ioatlas resume {self.journal.directory}`",
-        )
+        return stopped(self.journal.directory)
 
     def given_up(self, what: str, remedy: str, where: str = "") -> PartialResultError:
         """What is raised when nothing more can be measured now."""

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from ioatlas.load.fio.process import run_process
+from ioatlas.load.fio.process import Minder, run_process
 from ioatlas.measure.run.plan import Plan
 from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.factors import Configuration
@@ -71,11 +71,10 @@ def run_command(
     leader: list[int] = []
     outcome = run_process(
         ["/usr/bin/env", *variables, "/bin/sh", "-c", command],
+        Minder(stop_asked, lambda pid, _: leader.append(pid)),
         directory=folder,
         sink=str(said.absolute()),
         limit_seconds=LONGEST_COMMAND_SECONDS,
-        stop_asked=stop_asked,
-        started=lambda pid, _: leader.append(pid),
     )
     if outcome.stopped:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -105,7 +104,7 @@ def opened(configuration: Configuration, plan: Plan, journal: Journal, consent: 
 
 
 def stopped(directory: Path) -> PartialResultError:
-    """What is raised when a person asked to stop while a configuration was set up."""
+    """What is raised when a person asks to stop."""
     return PartialResultError(
         "stopped; finished visits are kept", where=str(directory), remedy=f"go on with `ioatlas resume {directory}`"
     )

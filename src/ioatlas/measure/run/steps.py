@@ -21,14 +21,14 @@ from ioatlas.load.fio.executor import LoadProcess
 from ioatlas.load.fio.replay import cap_ms
 from ioatlas.load.fleet.merge import outweighing_ms, read_batch_of, skew_reason
 from ioatlas.measure.run.fleet import sections_of_clients
-from ioatlas.measure.run.intake import Intake, is_silent, judged, may_stall, stalled, take_in
+from ioatlas.measure.run.intake import is_silent, judged, may_stall, stalled, take_in
 from ioatlas.measure.run.plan import CELLS_PER_BATCH, expected_seconds, work_seconds
 from ioatlas.measure.run.session import Session
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import JobValue
 from ioatlas.model.verdict import BUDGET_ENDED, Verdict, VerdictCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
-from ioatlas.store.journal import NewVisit, PlannedVisit
+from ioatlas.store.journal import Intake, NewVisit, PlannedVisit
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.gates import Gates

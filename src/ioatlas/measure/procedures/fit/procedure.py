@@ -25,7 +25,7 @@ from ioatlas.measure.procedures.fit.verdict import (
 from ioatlas.measure.procedures.options import FitOptions
 from ioatlas.measure.run.fleet import FLEET_WINDOW_SECONDS
 from ioatlas.measure.run.gates import Gates
-from ioatlas.measure.run.intake import Intake, judged
+from ioatlas.measure.run.intake import judged
 from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
 from ioatlas.measure.run.session import Session
@@ -36,7 +36,7 @@ from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.windows import FEWEST
-from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
+from ioatlas.store.journal import Intake, Journal, NewVisit, PlannedVisit
 
 GROWTH = 3
 """Later a load gets one window more for so many that it has: each look costs a start of the load generator."""

@@ -15,7 +15,7 @@ from ioatlas.measure.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.measure.run.plan import Plan, check_whole_blocks, only_directories
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.errors import UsageError
-from ioatlas.model.fixed_work import FIO, IOZONE, sequence_cell
+from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, sequence_cell
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact
 from ioatlas.model.units import format_size, format_size_rounded
@@ -43,7 +43,7 @@ def build_sequence_plan(
     """
     _check(spec, targets, read_only=read_only)
     remarks = [*spec.remarks, *_remarks(spec)]
-    direct = bool(spec.constants.get("direct", 1))
+    direct, engines = bool(spec.constants.get("direct", 1)), spec.of(FixedWorkOptions).engines
     records = [int(value) for value in _values(spec, "bs")]
     for target in targets if direct else ():
         check_whole_blocks(target, records, "[sweep] bs")
@@ -61,16 +61,12 @@ def build_sequence_plan(
                         f"not admissible: the record ({format_size(record)}) is larger than the file "
                         f"({format_size(size)})"
                     )
-                for tool in spec.of(FixedWorkOptions).engines:
-                    cells += [
-                        (cell, reason)
-                        for cell in sequence_cells(
-                            spec.of(FixedWorkOptions).ordered, target.name, tool, size, record, direct=direct
-                        )
-                    ]
+                for tool in engines:
+                    made = sequence_cells(spec, WorkSequence(target.name, tool, size, record))
+                    cells += [(cell, reason) for cell in made]
     axes: dict[str, tuple[OptionValue, ...]] = {
         "operation": tuple(dict.fromkeys(str(cell.option["operation"]) for cell, _ in cells)),
-        "tool": spec.of(FixedWorkOptions).engines,
+        "tool": engines,
         "bs": tuple(records),
         "size": tuple(sorted(set(sizes))),
     }
@@ -105,27 +101,17 @@ def _remarks(spec: CampaignSpec) -> list[str]:
     return told
 
 
-def sequence_cells(
-    study: str, target: str, tool: str, size_bytes: int, record_bytes: int, *, direct: bool
-) -> list[Cell]:
-    """The operations of one sequence in their order, as cells."""
-    inside = max(size_bytes, record_bytes)  # a record larger than the file is shown, never run
-    workloads = round_of(study, inside, record_bytes, direct=direct)
+def sequence_cells(spec: CampaignSpec, one: WorkSequence) -> list[Cell]:
+    """The operations of one sequence of the study in their order, as cells."""
+    study, direct = spec.of(FixedWorkOptions).ordered, bool(spec.constants.get("direct", 1))
+    inside = max(one.size_bytes, one.record_bytes)  # a record larger than the file is shown, never run
     return [
-        sequence_cell(
-            target,
-            workload.streams[0].operation,
-            tool,
-            size_bytes=size_bytes,
-            record_bytes=record_bytes,
-            direct=direct,
-            options=_options(workload, inside, record_bytes, tool),
-        )
-        for workload in workloads
+        sequence_cell(one, workload.streams[0].operation, _options(workload, inside, one), direct=direct)
+        for workload in round_of(study, inside, one.record_bytes, direct=direct)
     ]
 
 
-def _options(workload: Workload, size_bytes: int, record_bytes: int, tool: str) -> dict[str, OptionValue]:
+def _options(workload: Workload, size_bytes: int, one: WorkSequence) -> dict[str, OptionValue]:
     """Fio's options of one operation. Every one states its work, so that none can be taken for a load bounded by
     time.
     """
@@ -136,13 +122,13 @@ def _options(workload: Workload, size_bytes: int, record_bytes: int, tool: str) 
         for name, value in section.options.items()
         if name not in _NOT_OPTIONS and isinstance(value, (int, float, str))
     }
-    options["io_size"] = size_bytes // record_bytes * record_bytes
+    options["io_size"] = size_bytes // one.record_bytes * one.record_bytes
     options["size"] = size_bytes
     if stream.address.law == "fixed":
         # A hole as long as the record, backwards: fio stays at the first record and the file keeps its size.
-        options["rw"] = f"{options['rw']}:-{record_bytes}"
-    if tool != FIO:
-        options["ioengine"] = tool
+        options["rw"] = f"{options['rw']}:-{one.record_bytes}"
+    if one.tool != FIO:
+        options["ioengine"] = one.tool
     return options
 
 
@@ -262,11 +248,4 @@ def _resized(plan: Plan, size_bytes: int) -> Iterator[Cell]:
         for record in plan.spec.axes["bs"]:
             if int(record) <= size_bytes:
                 for tool in plan.spec.of(FixedWorkOptions).engines:
-                    yield from sequence_cells(
-                        plan.spec.of(FixedWorkOptions).ordered,
-                        target.name,
-                        tool,
-                        size_bytes,
-                        int(record),
-                        direct=bool(plan.spec.constants["direct"]),
-                    )
+                    yield from sequence_cells(plan.spec, WorkSequence(target.name, tool, size_bytes, int(record)))

@@ -33,7 +33,6 @@ from ioatlas.measure.procedures.fixed_work.plan import (
     work_bytes,
 )
 from ioatlas.measure.run.gates import Gates
-from ioatlas.measure.run.intake import Intake
 from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
 from ioatlas.measure.run.sequences import SequencedSteps
@@ -52,7 +51,7 @@ from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
 from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
 from ioatlas.plan.orders import coarsen
 from ioatlas.plan.spec import CampaignSpec
-from ioatlas.store.journal import PlannedVisit
+from ioatlas.store.journal import Intake, PlannedVisit
 
 
 def also_moved(cells: Sequence[Cell]) -> dict[str, int]:
@@ -353,14 +352,7 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
             small, large = min(one.record_bytes for one in mine), max(one.record_bytes for one in mine)
             for record in dict.fromkeys((small, large)):
                 size = max(record, min(LOOK_BYTES, *(one.size_bytes for one in mine)))
-                made = sequence_cells(
-                    spec.of(FixedWorkOptions).ordered,
-                    target.name,
-                    FIO,
-                    size,
-                    record,
-                    direct=bool(spec.constants["direct"]),
-                )
+                made = sequence_cells(spec, WorkSequence(target.name, FIO, size, record))
                 cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
                 for cell in cells:
                     self.session.know(cell, UnmeasuredCode.FIRST_LOOK)
