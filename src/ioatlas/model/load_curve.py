@@ -51,6 +51,11 @@ class StreamPoint:
     lat_p99_ns: float | None
 
 
+def load_name(phase: str, percent: float | None) -> str:
+    """'hotband', '95%', 'mix 95%'."""
+    return " ".join(filter(None, (phase, "" if percent is None else f"{percent:g}%"))) or "all streams"
+
+
 @dataclass(frozen=True)
 class LoadPoint:
     """All streams together at one load.
@@ -88,11 +93,7 @@ class LoadPoint:
 
     @property
     def name(self) -> str:
-        """'hotband', '95%', 'mix 95%'."""
-        return (
-            " ".join(part for part in (self.phase, f"{self.percent:g}%" if self.percent is not None else "") if part)
-            or "all streams"
-        )
+        return load_name(self.phase, self.percent)
 
 
 @dataclass(frozen=True)

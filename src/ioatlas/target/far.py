@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ioatlas.load.fleet.client import Client
-from ioatlas.load.machine.devices import SECTOR_BYTES, device_number, device_of
+from ioatlas.load.machine.devices import SECTOR_BYTES, device_number, device_of, reached
 from ioatlas.load.machine.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
 from ioatlas.model.errors import RefusedError
 from ioatlas.model.target import Target
@@ -342,11 +342,4 @@ def _same_bytes(seen: FarTarget, device: FarBlock) -> list[FarBlock]:
 
 
 def _reach(seen: FarTarget, start: FarBlock, step: Callable[[FarTarget, FarBlock], list[str]]) -> list[FarBlock]:
-    found: list[FarBlock] = []
-    queue = step(seen, start)
-    while queue:
-        device = seen.blocks[queue.pop(0)]
-        if device != start and device not in found:
-            found.append(device)
-            queue += step(seen, device)
-    return found
+    return reached(start, lambda one: [seen.blocks[name] for name in step(seen, one)])

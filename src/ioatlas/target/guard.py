@@ -15,6 +15,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from ioatlas.load.fio.process import text_of
 from ioatlas.load.machine.devices import (
     BlockDevice,
     above,
@@ -294,10 +295,7 @@ def confirm_overwrite(target: Target, typed: str | None) -> None:
 
 def swap_areas() -> list[str]:
     """Paths of every active swap partition and swap file."""
-    try:
-        lines = Path("/proc/swaps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
-    except OSError:
-        return []
+    lines = text_of("/proc/swaps", "surrogateescape").splitlines()[1:]
     return [unescape(line.split()[0]) for line in lines if line.split()]
 
 

@@ -12,7 +12,7 @@ from ioatlas.load.fio.collect import OUTPUT, run_job
 from ioatlas.load.fio.executor import Executor, SystemExecutor
 from ioatlas.load.fio.figures import FioJob
 from ioatlas.load.fio.jobfile import JobSection, render_job
-from ioatlas.load.fio.process import Minder
+from ioatlas.load.fio.process import Minder, text_of
 from ioatlas.load.fio.series import Moved, read_series
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.options import JobValue
@@ -219,11 +219,8 @@ def _written_by(pid: int) -> int:
     """Bytes that a process has had written to storage; 0 where the kernel does not count them (exports,
     some network file systems).
     """
-    try:
-        text = Path(f"/proc/{pid}/io").read_text()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("write_bytes:")), 0)
+    lines = text_of(f"/proc/{pid}/io").splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("write_bytes:")), 0)
 
 
 def _size(path: str) -> int:

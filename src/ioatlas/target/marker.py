@@ -23,6 +23,7 @@ from ioatlas.model.errors import RefusedError
 from ioatlas.model.target import Target
 from ioatlas.store.confined import NEW_FILE, names_in
 from ioatlas.target.opening import MARKER
+from ioatlas.target.tree import is_gone
 from ioatlas.target.trouble import answer_within, opened, speaking
 
 MARKER_NEW = "ioatlas-marker.new"
@@ -100,9 +101,7 @@ def check_marker(fd: int, path: str, campaign_id: str) -> bool:
 
     Raises RefusedError for another's or one in use.
     """
-    try:
-        os.stat(MARKER, dir_fd=fd, follow_symlinks=False)
-    except FileNotFoundError:
+    if is_gone(fd, MARKER):
         return False
     marker = read_marker(fd)
     if marker is None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ioatlas.load.fio.process import asked
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.options import Preparation, Purge
@@ -225,9 +226,7 @@ def _number(told: dict[str, Any], name: str, path: str) -> int:
 def _run(path: str, *words: str) -> str:
     command = ["nvme", words[0], path, *words[1:]]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
-        )
+        done = asked(command, LONGEST_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise IoAtlasError(f"`nvme {words[0]}` did not end in an hour", where=path, remedy="check the drive") from error
     if done.returncode != 0:

@@ -72,8 +72,7 @@ def new_account(
 def account_named(database: Database, name: str) -> Account:
     """Raises UsageError when there is none."""
     columns = [column for column in account.columns if column.name != "disabled_at"]
-    with database.reading() as link:
-        row = link.execute(sa.select(*columns).where(account.c.name == name)).mappings().first()
+    row = database.first(sa.select(*columns).where(account.c.name == name))
     if row is None:
         raise UsageError("there is no such account", where=name[:60], remedy="`ioatlas atlas serve account NAME`")
     return Account(**{**row, "kind": AccountKind(row["kind"])})
@@ -126,8 +125,7 @@ def tokens_of(database: Database, of: Account) -> tuple[TokenRow, ...]:
     """Its tokens, newest first."""
     names = [token.c[name] for name in TokenRow.__dataclass_fields__]
     asked = sa.select(*names).where(token.c.account_id == of.id).order_by(token.c.created_at.desc())
-    with database.reading() as link:
-        rows = link.execute(asked).mappings().all()
+    rows = database.rows(asked)
     return tuple(TokenRow(**{**row, "scopes": tuple(map(Scope, row["scopes"].split()))}) for row in rows)
 
 
@@ -155,8 +153,7 @@ def viewer_of(database: Database, text: str, now: float | None = None) -> Viewer
         account, account.c.id == token.c.account_id
     )
     asked = asked.where(token.c.id == parts[1], token.c.revoked_at.is_(None), account.c.disabled_at.is_(None))
-    with database.reading() as link:
-        row = link.execute(asked).mappings().first()
+    row = database.first(asked)
     if row is None or not hmac.compare_digest(row["hash"], digest(parts[2])):
         return None
     if row["expires_at"] is not None and row["expires_at"] <= (time.time() if now is None else now):

@@ -127,9 +127,7 @@ def release(database: Database) -> None:
     if database.released == day:
         return
     over = (result.c.state == State.EMBARGOED) & (result.c.embargo <= day)
-    with database.reading() as link:
-        ids = list(link.execute(sa.select(result.c.id).where(over)).scalars())
-    if ids:
+    if ids := database.values(sa.select(result.c.id).where(over)):
         with database.writing() as link:
             shown = {"state": str(State.PUBLIC), "reason": "anybody may read it", "published_at": time.time()}
             link.execute(sa.update(result).where(over).values(**shown))

@@ -49,8 +49,7 @@ def viewer_of(database: Database, secret: str) -> Viewer | None:
         .where(browser.c.id == accounts.digest(secret), browser.c.expires_at > now, account.c.disabled_at.is_(None))
         .where(token.c.revoked_at.is_(None), sa.or_(token.c.expires_at.is_(None), token.c.expires_at > now))
     )
-    with database.reading() as link:
-        row = link.execute(asked).mappings().first()
+    row = database.first(asked)
     return accounts.viewer_in(row, row["token_id"] or "") if row else None
 
 
@@ -60,20 +59,18 @@ def account_of(database: Database, issuer: str, subject: str, wanted: str) -> Ac
     Raises RefusedError for one that is disabled.
     """
     known = sa.select(account.c.name, account.c.disabled_at).join(identity, identity.c.account_id == account.c.id)
-    with database.reading() as link:
-        row = link.execute(known.where(identity.c.issuer == issuer, identity.c.subject == subject)).first()
+    row = database.first(known.where(identity.c.issuer == issuer, identity.c.subject == subject))
     if row is None:
         return _new(database, issuer, subject, wanted)
-    if row.disabled_at is not None:
-        raise RefusedError("this account is disabled", where=row.name, remedy="ask the operator")
-    return accounts.account_named(database, row.name)
+    if row["disabled_at"] is not None:
+        raise RefusedError("this account is disabled", where=row["name"], remedy="ask the operator")
+    return accounts.account_named(database, row["name"])
 
 
 def _new(database: Database, issuer: str, subject: str, wanted: str) -> Account:
     plain = accounts.slug(wanted)[:30].strip("-")
     plain = plain if len(plain) >= 3 else f"user-{secrets.token_hex(3)}"
-    with database.reading() as link:
-        taken = {*link.execute(sa.select(account.c.name).where(account.c.name.startswith(plain))).scalars()}
+    taken = {*database.values(sa.select(account.c.name).where(account.c.name.startswith(plain)))}
     numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
     made = accounts.new_account(database, next(name for name in (plain, *numbered) if name not in taken))
     link_to(database, made, issuer, subject)

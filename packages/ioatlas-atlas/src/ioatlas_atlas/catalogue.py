@@ -165,5 +165,4 @@ def loads_of(database: Database, number: str) -> list[Mapping[str, Any]]:
     """Rows of `best`: what it does, by conditions and load."""
     order = (best.c.protocol, best.c.link, best.c.rw, best.c.direction, best.c.bs_bytes, best.c.in_flight)
     asked = sa.select(best).where(best.c.product_id == number, best.c.rw != ANY_RW).order_by(*order)
-    with database.reading() as link:
-        return [dict(row) for row in link.execute(asked).mappings()]
+    return [dict(row) for row in database.rows(asked)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,19 @@ class Database:
         """
         with self._told(), (self.engine if whole else self._reading).connect() as link:
             yield link
+
+    def rows(self, asked: sa.Executable) -> Sequence[sa.RowMapping]:
+        """All that is found, in a transaction of its own."""
+        with self.reading() as link:
+            return link.execute(asked).mappings().all()
+
+    def first(self, asked: sa.Executable) -> sa.RowMapping | None:
+        return next(iter(self.rows(asked)), None)
+
+    def values(self, asked: sa.Executable) -> list[Any]:
+        """The first column of all that is found."""
+        with self.reading() as link:
+            return list(link.execute(asked).scalars())
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:

@@ -114,8 +114,7 @@ def _page(database: Database, asked: sa.Select[Any], cursor: str, limit: int) ->
         key = sa.tuple_(result.c.uploaded_at, result.c.id)
         asked = asked.where(key < sa.tuple_(*decode_cursor(cursor, (float, str))))
     asked = asked.order_by(result.c.uploaded_at.desc(), result.c.id.desc()).limit(limit + 1)
-    with database.reading() as link:
-        rows = link.execute(asked).mappings().all()
+    rows = database.rows(asked)
     last = rows[limit - 1] if len(rows) > limit else None
     following = encode_cursor([last["uploaded_at"], last["id"]]) if last else ""
     return Page(tuple(_result(row) for row in rows[:limit]), following)
@@ -143,8 +142,7 @@ def decode_cursor(text: str, kinds: Sequence[type]) -> list[Any]:
 def result_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> Result | None:
     """A result that the viewer may see; one that was withdrawn is told if it was public. None for no such."""
     asked = _results(viewer).where(result.c.id == result_id, told_to(viewer))
-    with database.reading() as link:
-        row = link.execute(asked).mappings().first()
+    row = database.first(asked)
     return _result(row) if row else None
 
 
@@ -163,8 +161,7 @@ def cell_page(database: Database, result_id: str, *, cursor: str = "", limit: in
     asked = sa.select(cell).where(cell.c.result_id == result_id)
     if cursor:
         asked = asked.where(cell.c.number > decode_cursor(cursor, (int,))[0])
-    with database.reading() as link:
-        rows = link.execute(asked.order_by(cell.c.number).limit(limit + 1)).mappings().all()
+    rows = database.rows(asked.order_by(cell.c.number).limit(limit + 1))
     following = encode_cursor([rows[limit - 1]["number"]]) if len(rows) > limit else ""
     return Page(tuple(Cell.model_construct(**row) for row in rows[:limit]), following)
 
@@ -177,10 +174,8 @@ def replies_of(database: Database, result_id: str) -> tuple[Reply, ...]:
         .where(reply.c.result_id == result_id)
         .order_by(reply.c.version.desc())
     )
-    with database.reading() as link:
-        rows = [Reply(**row) for row in link.execute(asked).mappings()]
     by_account: dict[str, list[Reply]] = {}
-    for one in rows:
+    for one in (Reply(**row) for row in database.rows(asked)):
         by_account.setdefault(one.account_id, []).append(one)
     newest = [Reply(**{**vars(versions[0]), "older": tuple(versions[1:])}) for versions in by_account.values()]
     return tuple(sorted(newest, key=lambda one: one.written_at))
@@ -221,15 +216,13 @@ def reproductions_of(database: Database, result_id: str, viewer: Viewer = NOBODY
         .where(reproduction.c.result_id == result_id, seen_by(viewer))
         .order_by(reproduction.c.at)
     )
-    with database.reading() as link:
-        return tuple(Reproduction(**row) for row in link.execute(asked).mappings())
+    return tuple(Reproduction(**row) for row in database.rows(asked))
 
 
 def corrected_by(database: Database, result_id: str, viewer: Viewer = NOBODY) -> str:
     """Id of the result that replaces one, where the viewer may see it; '' for none."""
     found = (result.c.replaces == result_id) & (result.c.state != State.WITHDRAWN)
-    with database.reading() as link:
-        return link.execute(sa.select(result.c.id).where(found, seen_by(viewer))).scalar() or ""
+    return next(iter(database.values(sa.select(result.c.id).where(found, seen_by(viewer)))), "")
 
 
 def traces_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tuple[Trace, ...]:
@@ -238,22 +231,19 @@ def traces_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tu
     asked = sa.select(trace.c.at, trace.c.what, trace.c.text).outerjoin(other, other.c.id == trace.c.about_id)
     asked = asked.where(trace.c.result_id == result_id, trace.c.about_id.is_(None) | told_to(viewer, other))
     asked = asked.order_by(trace.c.id)
-    with database.reading() as link:
-        return tuple(Trace(**row) for row in link.execute(asked).mappings())
+    return tuple(Trace(**row) for row in database.rows(asked))
 
 
 def doubts_of(database: Database, sha256: str) -> dict[tuple[str, str], str]:
     """{(cell, direction): what speaks against it} of a bundle's loads."""
     asked = sa.select(cell.c.cell_key, cell.c.direction, cell.c.doubt).where(cell.c.doubt != "")
     asked = asked.join(result, result.c.id == cell.c.result_id).where(result.c.bundle_sha256 == sha256)
-    with database.reading() as link:
-        return {(key, direction): why for key, direction, why in link.execute(asked)}
+    return {(row["cell_key"], row["direction"]): row["doubt"] for row in database.rows(asked)}
 
 
 def public_bundles(database: Database) -> list[str]:
     """SHA-256 of those of all results that anybody may see, and that none replaced."""
-    with database.reading() as link:
-        return list(link.execute(sa.select(result.c.bundle_sha256).where(public(), current(NOBODY))).scalars())
+    return database.values(sa.select(result.c.bundle_sha256).where(public(), current(NOBODY)))
 
 
 def addresses(database: Database, most: int) -> list[str]:

@@ -50,9 +50,7 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
     if found.bundle_sha256 is None:
         return
-    with database.reading() as link:
-        kept = link.execute(sa.select(result.c.id).where(result.c.bundle_sha256 == found.bundle_sha256)).first()
-    if kept is None:
+    if not database.values(sa.select(result.c.id).where(result.c.bundle_sha256 == found.bundle_sha256)):
         blobs.remove(found.bundle_sha256)
 
 

@@ -53,12 +53,10 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
     for number in drafts:
         if found := queries.result_of(database, number, OPERATOR):
             removal.delete(database, blobs, found, OPERATOR)
-    with database.reading() as link:
-        wanted = frozenset(link.execute(sa.select(result.c.bundle_sha256)).scalars())
+    wanted = frozenset(database.values(sa.select(result.c.bundle_sha256)))
     return {**told, "leftovers": blobs.sweep(wanted)}
 
 
 def _drafts(database: Database, before: float) -> list[str]:
-    asked = sa.select(result.c.id).where(result.c.state == State.PRIVATE, result.c.uploaded_at < before)
-    with database.reading() as link:
-        return list(link.execute(asked).scalars())
+    drafts = (result.c.state == State.PRIVATE, result.c.uploaded_at < before)
+    return database.values(sa.select(result.c.id).where(*drafts))

@@ -141,11 +141,8 @@ class Desk:
     def _check_anothers(self, of: Account, found: Found) -> None:
         """Raises RefusedError for a campaign that another account showed to all: its bundle is there for everybody."""
         shown = (result.c.campaign_id == found.campaign_id) & (public() | result.c.published_at.is_not(None))
-        with self.database.reading() as link:
-            asked = sa.select(result.c.id).where(shown, result.c.owner_id != of.id).limit(1)
-            theirs = link.execute(asked).scalar()
-        if theirs:
-            raise RefusedError("another account published this campaign", where=theirs, remedy=changes.NOT_YOURS)
+        if theirs := self.database.values(sa.select(result.c.id).where(shown, result.c.owner_id != of.id).limit(1)):
+            raise RefusedError("another account published this campaign", where=theirs[0], remedy=changes.NOT_YOURS)
 
     def _check_private(self, link: sa.Connection, of: Account) -> None:
         most = self.limits.private

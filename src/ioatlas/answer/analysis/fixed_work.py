@@ -184,11 +184,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     )
 
 
-def _plain(value: float) -> str:
-    """Three digits that count, without an exponent."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
 def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Finding]:
     """What to know: means of each operation over the records, how the tools agree, and what kind of values these
     are.

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from ioatlas.load.fio.held import by_descriptor, with_names
-from ioatlas.load.fio.process import NOBODY, Minder, ProcessOutcome, Program, find_fio, run_process, stop_orphan
+from ioatlas.load.fio.process import NOBODY, Minder, ProcessOutcome, Program, asked, find_fio, run_process, stop_orphan
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.store import confined
 
@@ -161,8 +161,7 @@ def _iozone() -> Program:
             where="--engine",
             remedy="install it (Debian: iozone3 in non-free), or use --engine fio, which runs the same operations",
         )
-    said = subprocess.run([path, "-v"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
-    match = re.search(r"Version \$Revision: ([\d.]+)", said)
+    match = re.search(r"Version \$Revision: ([\d.]+)", asked([path, "-v"]).stdout)
     if match is None:
         raise IoAtlasError(f"{path} does not say which IOzone it is", remedy="put IOzone 3 first on PATH")
     return Program(path, match[1])
@@ -180,14 +179,7 @@ _FINDERS: dict[ProgramName, Callable[[], Program]] = {
 def lacks_engine(name: str) -> bool:
     """Whether the installed fio says that it has no such engine; False where there is no fio to ask."""
     try:
-        said = subprocess.run(
-            [find_fio().path, f"--enghelp={name}"],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=_GRACE_SECONDS,
-        )
+        said = asked([find_fio().path, f"--enghelp={name}"], _GRACE_SECONDS)
     except (IoAtlasError, OSError, subprocess.TimeoutExpired):
         return False
     return re.search(r"not (?:loadable|found)", said.stdout + said.stderr) is not None

@@ -12,9 +12,10 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ioatlas.model.errors import IoAtlasError
 
@@ -57,6 +58,28 @@ class Minder:
 NOBODY = Minder()
 
 
+def asked(
+    command: Sequence[str], seconds: float | None = None, *, text: str = "", **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """A program that ends by itself: how it ended, and what it said. text: on its standard input. how: as of `Popen`.
+
+    Raises OSError when it cannot be started, TimeoutExpired when it takes longer than so many seconds.
+    """
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, errors="replace", check=False, timeout=seconds, **how
+    )
+
+
+def text_of(path: str | Path, errors: str = "replace") -> str:
+    """What a small file of the system says; '' when it cannot be read. errors: what becomes of bytes that are none of
+    UTF-8.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8", errors=errors)
+    except OSError:
+        return ""
+
+
 def find_fio() -> Program:
     """The fio on PATH; that of the package ioatlas-fio where there is none, or an older one.
 
@@ -82,7 +105,7 @@ def _packaged() -> str | None:
 
 
 def _fio_at(path: str) -> tuple[Program, tuple[int, int]]:
-    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    text = asked([path, "--version"]).stdout.strip()
     match = re.match(r"fio-(\d+)\.(\d+)", text)
     if match is None:
         raise IoAtlasError(
@@ -95,12 +118,8 @@ def start_time_ticks(pid: int) -> int | None:
     """Start time of a process in clock ticks since boot; with the pid it names one process. None when there is no such
     process.
     """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return int(fields[19]) if fields and fields[0] not in "ZX" else None
 
 
 def stop_orphan(pid: int, started_ticks: int) -> bool:

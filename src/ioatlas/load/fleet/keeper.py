@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ioatlas.load.fio.process import die_with_us
+from ioatlas.load.fio.process import asked, die_with_us
 from ioatlas.load.fleet.client import ROUND_TRIPS, ClientFacts, ClockOffset, Exchange, LostClientError, offset_of
 from ioatlas.model.errors import IoAtlasError
 
@@ -76,16 +76,7 @@ class Shell:
         text = f"{assignments(values)}{_PRELUDE}ioatlas_script() {{\n:\n{script}\n}}\necho {mark}\n"
         text += f"ioatlas_script </dev/null\necho {mark} $?\nexit\n"
         try:
-            done = subprocess.run(
-                self._prefix(),
-                input=text,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=seconds,
-                errors="replace",
-                start_new_session=True,
-            )
+            done = asked(self._prefix(), seconds, text=text, start_new_session=True)
         except subprocess.TimeoutExpired as error:
             raise LostClientError(
                 f"it does not answer within {seconds:g} s", where=self.name, remedy="see whether the host is well"

@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ioatlas.load.fio.process import die_with_us
+from ioatlas.load.fio.process import asked, die_with_us
 from ioatlas.load.fleet.client import Address, ClientFacts, ClockOffset, LostClientError, PrivateDirectory
 from ioatlas.load.fleet.hosts import Host
 from ioatlas.model.errors import RefusedError, UsageError
@@ -75,15 +75,7 @@ class LocalClient:
 
     def run(self, command: Sequence[str], *, seconds: float = 10.0) -> str | None:
         try:
-            done = subprocess.run(
-                [*self._entering(), *command],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=seconds,
-                stdin=subprocess.DEVNULL,
-                errors="replace",
-            )
+            done = asked([*self._entering(), *command], seconds)
         except (OSError, subprocess.TimeoutExpired):
             return None
         return done.stdout if done.returncode == 0 else None

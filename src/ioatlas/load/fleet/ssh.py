@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ioatlas.load.fio.process import asked
 from ioatlas.load.fleet.client import Address, ClientFacts, ClockOffset, LostClientError, PrivateDirectory
 from ioatlas.load.fleet.hosts import FIO_PORT, Host
 from ioatlas.load.fleet.keeper import Keeper, Shell, start_lasting
@@ -128,14 +129,7 @@ class SshClient:
 
     def _forward(self, near: Path, there: str) -> None:
         """The tunnel, and a look whether the host's sshd lets it through."""
-        done = subprocess.run(
-            self._ssh("-O", "forward", "-L", f"{near}:{there}"),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=CONNECT_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
+        done = asked(self._ssh("-O", "forward", "-L", f"{near}:{there}"), CONNECT_SECONDS)
         open_ = done.returncode == 0 and near.exists()
         if open_:
             with socket.socket(socket.AF_UNIX) as trial:

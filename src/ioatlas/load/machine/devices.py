@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
+from ioatlas.load.fio.process import text_of
 from ioatlas.load.machine.mounts import mount_of
 from ioatlas.model.errors import IoAtlasError
 
@@ -69,10 +71,7 @@ class BlockDevice:
         return BlockDevice(os.path.dirname(self.sysfs)) if self.is_partition else self
 
     def _text(self, name: str) -> str:
-        try:
-            return Path(self.sysfs, name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
+        return text_of(Path(self.sysfs, name))
 
     def read(self, name: str) -> str:
         """One attribute without outer blanks; empty when the kernel does not give it."""
@@ -148,11 +147,7 @@ class BlockDevice:
         return self.read("md/level") or self.read("dm/uuid").split("-")[0].lower()
 
     def _udev(self, name: str) -> str:
-        path = Path(f"/run/udev/data/b{self.disk.number}")
-        try:
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return ""
+        lines = text_of(f"/run/udev/data/b{self.disk.number}").splitlines()
         return next((line[len(name) + 3 :].strip() for line in lines if line.startswith(f"E:{name}=")), "")
 
 
@@ -234,12 +229,12 @@ def _file_key(path: str | None) -> tuple[int, int] | None:
 
 def below(device: BlockDevice) -> list[BlockDevice]:
     """Every device this one rests on: its disk, the members of its array, a device behind a loop device."""
-    return _closure(device, directly_below)
+    return reached(device, directly_below)
 
 
 def above(device: BlockDevice) -> list[BlockDevice]:
     """Every device that rests on this one: partitions, holders, loop devices of it."""
-    return _closure(device, lambda one: [*one.partitions(), *one.holders(), *loops_on(one)])
+    return reached(device, lambda one: [*one.partitions(), *one.holders(), *loops_on(one)])
 
 
 def directly_below(device: BlockDevice) -> list[BlockDevice]:
@@ -251,8 +246,12 @@ def directly_below(device: BlockDevice) -> list[BlockDevice]:
     return found + ([behind] if behind is not None else [])
 
 
-def _closure(start: BlockDevice, step: Callable[[BlockDevice], list[BlockDevice]]) -> list[BlockDevice]:
-    found: list[BlockDevice] = []
+Device = TypeVar("Device")
+
+
+def reached(start: Device, step: Callable[[Device], list[Device]]) -> list[Device]:
+    """Every device that steps lead to from one, itself left out."""
+    found: list[Device] = []
     queue = step(start)
     while queue:
         device = queue.pop(0)

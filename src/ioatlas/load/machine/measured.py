@@ -21,6 +21,7 @@ from typing import Literal
 from ioatlas.load.fio.collect import run_job
 from ioatlas.load.fio.executor import Executor
 from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.process import asked
 from ioatlas.load.machine.sheet import PATH, Sheet
 from ioatlas.load.machine.telemetry import Sampler, Watched
 from ioatlas.model.errors import IoAtlasError, faults
@@ -150,7 +151,7 @@ def network_rate(host: str, *, port: int = 5201, reverse: bool = True, seconds: 
     timing = ["--time", f"{seconds}", "--omit", "1", "--connect-timeout", "3000"]
     words = ["--client", host, "--port", f"{port}", *timing, "--json"]
     command = [path, *words, *(["--reverse"] if reverse else [])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 30)
+    done = asked(command, seconds + 30)
     try:
         data = json.loads(done.stdout)
     except json.JSONDecodeError:

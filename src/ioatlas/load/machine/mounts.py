@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ioatlas.load.fio.process import text_of
 from ioatlas.model.errors import IoAtlasError
 
 _NETWORK = """
@@ -130,10 +131,7 @@ def unmounted_mount_point(path: str) -> str | None:
 
     The innermost such entry counts; automount entries count too: after a visit they must be mounted.
     """
-    try:
-        lines = Path("/etc/fstab").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return None
+    lines = text_of("/etc/fstab", "surrogateescape").splitlines()
     mounted = {mount.mount_point for mount in read_mountinfo() if mount.fs_type != "autofs"}
     promised = []
     for line in lines:

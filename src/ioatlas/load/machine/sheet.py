@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ioatlas.load.fio.process import asked
 from ioatlas.model.testbed import Fact, FactValue
 
 TOOL_SECONDS = 1.5
@@ -86,16 +87,7 @@ class Sheet:
             return None
         variables = {**os.environ, "LC_ALL": "C", "PATH": PATH}
         try:
-            done = subprocess.run(
-                [path, *arguments[1:]],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=seconds,
-                env=variables,
-            )
+            done = asked([path, *arguments[1:]], seconds, env=variables)
         except (OSError, subprocess.TimeoutExpired) as error:
             what = f"no answer within {seconds:g} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
             self.unknown(f"tool.{program}", command, what)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ioatlas.answer.results.factors import load_of
 from ioatlas.measure.run.budget import Budget

@@ -17,6 +17,7 @@ from ioatlas.measure.procedures.load_points.options import FREE, HIGHEST, Stream
 from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, complete_options
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.errors import UsageError
+from ioatlas.model.load_curve import load_name
 from ioatlas.model.options import read_option
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
@@ -245,7 +246,7 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
         files[target.name] = (
             {SHARED_FILE: footprint} if target.kind == "directory" else {"": footprint} if writes else {}
         )
-        points = [cell_name(phase, percent) for phase in phases for percent in _percents(phase, streams)]
+        points = [load_name(phase.name, percent) for phase in phases for percent in _percents(phase, streams)]
     if streams.study:
         remarks += study(streams.study, max(SMALLEST_FOOTPRINT, footprint)).remarks
     axes = _axes(phases, streams)
@@ -275,12 +276,6 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
 
 def _percents(phase: Phase, streams: StreamsSpec) -> tuple[float | None, ...]:
     return (None,) if phase.load_iops == 0 else streams.points
-
-
-def cell_name(phase: Phase, percent: float | None) -> str:
-    return (
-        " ".join(part for part in (phase.name, f"{percent:g}%" if percent is not None else "") if part) or "all streams"
-    )
 
 
 def first_cells(phase: Phase, target: str, streams: StreamsSpec) -> list[Cell]:
