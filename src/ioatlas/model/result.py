@@ -184,16 +184,15 @@ class ReplicateRow:
 
 @dataclass(frozen=True)
 class Wander:
-    """A target whose level did not stay, inside replicates or between them. low, high: shares against the middle of the
-    sweep, and when (s since its first reading).
+    """A target whose level did not stay, inside replicates or between them. change: from one moment (s since its first
+    reading) to a later one, a share. now: bytes/s of each direction in the end, where they are known.
     """
 
     target: str
-    low: float
-    high: float
-    low_seconds: float
-    high_seconds: float
-    method: str
+    change: float
+    begin_seconds: float
+    end_seconds: float
+    now: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

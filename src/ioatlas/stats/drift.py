@@ -216,7 +216,6 @@ def _drawn(least: int, total: int, marked: int, drawn: int) -> float:
     return ways / comb(total, drawn)
 
 
-WANDER_METHOD = "wander/1"
 FEWEST = 32
 """Readings of cells that were read more than once."""
 LAGS = range(2, 7)
@@ -235,21 +234,9 @@ _WIDTH = 5
 _WILD = 3.0
 
 
-@dataclass(frozen=True)
-class Path:
-    """Level over time. low, high: the running median's extremes, logarithms against the middle, and the readings at
-    which they stand.
-    """
-
-    low: float
-    high: float
-    low_at: int
-    high_at: int
-    method: str = WANDER_METHOD
-
-
-def wander(cells: Sequence[Hashable], values: Sequence[float]) -> Path | None:
-    """How the level wandered over readings in the order of time; None where it did not, or nobody can tell.
+def wander(cells: Sequence[Hashable], values: Sequence[float]) -> tuple[int, int, float] | None:
+    """Between which readings, in the order of time, the level went how far, as a logarithm: the extremes of its running
+    median. None where it did not wander, or nobody can tell.
 
     cells, values: shape (n,); values positive. A cell read once tells nothing. Places are those of the input.
     """
@@ -257,27 +244,22 @@ def wander(cells: Sequence[Hashable], values: Sequence[float]) -> Path | None:
     places: dict[Hashable, list[int]] = {}
     for place, cell in enumerate(cells):
         places.setdefault(cell, []).append(place)
-    residual = np.full(logs.size, np.nan)
+    residual = logs.copy()
     for mine in places.values():
-        if len(mine) > 1:
-            residual[mine] = logs[mine] - logs[mine].mean()
-    kept = np.flatnonzero(np.isfinite(residual))
+        residual[mine] -= logs[mine].mean()
+    kept = np.flatnonzero([len(places[cell]) > 1 for cell in cells])
     if kept.size < FEWEST:
         return None
-    series = residual[kept]
-    series = series - float(np.median(series))
+    series = residual[kept] - float(np.median(residual[kept]))
     spread = 1.4826 * float(np.median(np.abs(series)))
     tame = np.clip(series, -_WILD * spread, _WILD * spread)
-    variance = float(np.mean(tame**2))
-    if variance <= 0:
-        return None
     common = float(np.mean([np.mean(tame[:-lag] * tame[lag:]) for lag in LAGS]))
     share = LESS_PERSISTENT if common >= STRONG**2 else PERSISTENT
-    if common < max(share * variance, RELEVANT**2):
+    if common < max(share * float(np.mean(tame**2)), RELEVANT**2):
         return None
     level = _running_median(series)
-    low, high = int(np.argmin(level)), int(np.argmax(level))
-    return Path(float(level[low]), float(level[high]), int(kept[low]), int(kept[high]))
+    begin, end = sorted((int(np.argmin(level)), int(np.argmax(level))))
+    return int(kept[begin]), int(kept[end]), float(level[end] - level[begin])
 
 
 def _running_median(series: Floats) -> Floats:

@@ -22,7 +22,7 @@ from ioatlas.answer.law.kept import fit_of, record_of
 from ioatlas.answer.law.limits import burst_findings, limit_of
 from ioatlas.answer.law.model import Limiter, Shape
 from ioatlas.answer.law.told import grade, tell
-from ioatlas.answer.results.by_law import law_tables
+from ioatlas.answer.results.by_law import law_tables, wanders_of
 from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
@@ -403,6 +403,22 @@ def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
     assert grade(told)[0] is Trust.LOW
 
 
+def test_a_target_that_slows_down_is_said_to_and_its_numbers_reach_from_the_mean_to_the_end():
+    target, courses, fit = steady_mapped()
+    assert not [*wanders_of({"t": fit}, ())]
+    end = courses[-1].start + courses[-1].ended
+    slower = []
+    for one in courses:
+        middles = (one.edges[1:] + one.edges[:-1]) / 2
+        ios = np.diff(one.done) * np.exp(-0.2 * (one.start + middles) / end)
+        slower.append(replace(one, done=np.append(0.0, np.cumsum(ios)), moved=float(ios.sum())))
+    (one,) = wanders_of({"t": (fit := fit_law(slower))}, ())
+    assert one.change == pytest.approx(math.expm1(-0.2), abs=0.03)
+    for truth, told in numbers(target, courses, fit):
+        assert told.low <= truth * math.exp(-0.2) <= told.high
+        assert told.value == pytest.approx(truth * math.exp(-0.1), rel=0.03)
+
+
 @pytest.mark.parametrize(("grows", "word"), [(0.06, "faster"), (-0.06, "slower")])
 def test_a_load_that_had_not_settled_is_told_as_where_it_ended_and_low(grows, word):
     one, edges = cell("read", MIB, 4), np.linspace(0, 4, 41)
@@ -463,7 +479,7 @@ def test_of_other_loads_or_another_version_it_is_none(fitted, monkeypatch):
         {"limiters": [["litres", ["write"], True]]},
         {"ways": []},
         {"ways": ["write", "trim"]},
-        {"seek": 1},
+        {"seek": False},
         {"taught": []},
         {"taught": 3},
         {"taught": [[]]},

@@ -25,6 +25,7 @@ from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.panel import Table
 from ioatlas.model.result import ReplicateRow, Wander, counted, ordinal
+from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import ReasonCode
 from ioatlas.model.visit import SWEPT, Purpose, Visit, set_up_of
 from ioatlas.stats.distributions import t_quantile
@@ -183,8 +184,8 @@ def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander,
         read = [(key, visit.started_at, value) for visit in mine for key, value in _values(visit)]
         path = wander([one[0] for one in read], [one[2] for one in read])
         if path is not None:
-            low_at, high_at = (read[place][1] - read[0][1] for place in (path.low_at, path.high_at))
-            found.append(Wander(target, expm1(path.low), expm1(path.high), low_at, high_at, path.method))
+            begin, end, change = path
+            found.append(Wander(target, expm1(change), read[begin][1] - read[0][1], read[end][1] - read[0][1]))
     return tuple(found)
 
 
@@ -193,33 +194,25 @@ def shifts(rows: Sequence[ReplicateRow], wandered: Sequence[Wander]) -> list[tup
     whole course.
     """
     found = [
-        (abs(row.effect), f"replicate {ordinal(row.replicate)} was {_level_words(row.effect)}", row.target)
+        (abs(row.effect), f"of replicate {ordinal(row.replicate)} was {_level_words(row.effect)}", row.target)
         for row in rows
         if row.note and not row.voided and row.effect is not None
     ]
     known = {target for _, _, target in found}
-    return found + [
-        (max(abs(one.low), abs(one.high)), f"its level was {_course_words(one)}", one.target)
-        for one in wandered
-        if one.target not in known
-    ]
+    return found + [(abs(one.change), _course_words(one), one.target) for one in wandered if one.target not in known]
 
 
 def drift_findings(rows: Sequence[ReplicateRow], wandered: Sequence[Wander] = ()) -> Iterator[Finding]:
     """Replicates that were voided and repeated, and what moved and stands."""
-    moved = shifts(rows, wandered)
-    voided = [row for row in rows if row.voided]
-    if voided:
-        told: list[Value] = [
-            {"target": row.target, "replicate": ordinal(row.replicate), "note": row.note} for row in voided[:MOST_TOLD]
-        ]
-        values: dict[str, Value] = {"voided": told, "n_voided": len(voided)}
-        values["n_more"] = max(0, len(voided) - MOST_TOLD) or None
-        yield Finding(FindingCode.DRIFT, values, target=common(row.target for row in voided))
-    if moved:
-        told = [{"target": target, "shift": text} for _, text, target in moved[:MOST_TOLD]]
-        values = {"moved": told, "n_more": max(0, len(moved) - MOST_TOLD) or None}
-        yield Finding(FindingCode.DRIFT, values, target=common(target for _, _, target in moved))
+    again: list[dict[str, str]] = [
+        {"target": row.target, "replicate": ordinal(row.replicate), "note": row.note} for row in rows if row.voided
+    ]
+    moved = [{"target": target, "shift": text} for _, text, target in shifts(rows, wandered)]
+    for name, told in (("voided", again), ("moved", moved)):
+        if told:
+            values: dict[str, Value] = {name: told[:MOST_TOLD], f"n_{name}": len(told)}
+            values["n_more"] = max(0, len(told) - MOST_TOLD) or None
+            yield Finding(FindingCode.DRIFT, values, target=common(one["target"] for one in told))
 
 
 def _level_words(effect: float) -> str:
@@ -230,10 +223,10 @@ def _level_words(effect: float) -> str:
 
 
 def _course_words(one: Wander) -> str:
-    """'-78% from its middle after 12 s, +110% after 31 s'."""
-    ends = sorted(((one.low_seconds, one.low), (one.high_seconds, one.high)))
-    (first_seconds, first), (last_seconds, last) = ends
-    return f"{first:+.0%} from its middle after {first_seconds:.0f} s, {last:+.0%} after {last_seconds:.0f} s"
+    """'fell by 17% from 0 s to 52 s of the run: the numbers are its mean; now reads 89.4 MiB/s, writes 88.9 MiB/s'."""
+    way, now = "fell" if one.change < 0 else "rose", (f"{name}s {format_rate(rate)}" for name, rate in one.now.items())
+    told = f"{way} by {abs(one.change):.0%} from {one.begin_seconds:.0f} s to {one.end_seconds:.0f} s of the run"
+    return f"{told}: the numbers are its mean{'; now ' * bool(one.now)}{', '.join(now)}"
 
 
 METHOD = "set-ups/1"

@@ -48,6 +48,8 @@ ARMS = (math.log(4), 1.5)
 """Logarithm of how many arms seek at once, and its spread: from one spindle to flash."""
 HOP = (math.log(0.5), 1.0)
 """Likewise of what a place among the streams of jobs costs, of a random one."""
+DRIFT = 0.5
+"""Spread of the logarithm of how many times as fast a target is in the end as at first."""
 STEP = 1e-4
 NEWTON = 8
 """Steps of Newton's method to the damping of a step; each doubles the digits."""
@@ -73,6 +75,17 @@ class Fit:
     """What it is the answer to; not kept."""
     draws: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     """Parameters drawn from the posterior, which is normal near its top alone; shape (DRAWS, parameters)."""
+
+    @property
+    def drift(self) -> float:
+        """Logarithm of how many times as fast the target was in the end as at first; 0 where it did not change."""
+        return float(self.theta[self.shape.index["drift"]]) if self.shape.drift else 0.0
+
+    @cached_property
+    def odds(self) -> list[tuple[Fit, float]]:
+        """It and its rivals, each as probable as its evidence says, but none more so than it; 1 in all."""
+        odds = np.exp([min(0.0, law.evidence - self.evidence) for law in (self, *self.rivals)])
+        return [*zip((self, *self.rivals), (odds / odds.sum()).tolist(), strict=True)]
 
     @cached_property
     def foretold(self) -> dict[int, Floats]:
@@ -283,6 +296,7 @@ def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, fl
         centre["seek"] = min(centre[f"{way}.latency"] for way in shape.ways)
         spread["seek"] = 1.5
         (centre["arms"], spread["arms"]), (centre["hop"], spread["hop"]) = ARMS, HOP
+    centre["drift"], spread["drift"] = 0.0, DRIFT
     return centre, spread
 
 
@@ -490,7 +504,9 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
     best = _fit_shape(Shape(ways), courses, [], None)
     kinds = set(best.stack.loads.random.tolist())
     # Limiters are looked for without a seek: one that stands in for them would hide them.
-    tried = [best, *([_with_seek(best, courses)] if len(kinds) > 1 else [])]
+    tried = [best]
+    if len(kinds) > 1:
+        tried.append(_or_with(best, courses, replace(best.shape, seek=not best.shape.seek)))
     for _ in range(3):
         moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
         found = [fit for fit in moved if _all_seen(fit)]
@@ -499,7 +515,8 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
             break
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
-        best = _with_seek(best, courses)
+        best = _or_with(best, courses, replace(best.shape, seek=not best.shape.seek))
+    best = _or_with(best, courses, replace(best.shape, drift=True))
     tried += filter(_all_seen, [best, *_varied(best, courses)])
     best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
     others = _without(best)
@@ -583,7 +600,7 @@ def _varied(fit: Fit, courses: Sequence[Course]) -> Iterator[Fit]:
             yield _fit_shape(shape, courses, [limiters_at(shape, theta)], replace(fit, theta=theta))
 
 
-def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
-    other = replace(fit.shape, seek=not fit.shape.seek)
+def _or_with(fit: Fit, courses: Sequence[Course], other: Shape) -> Fit:
+    """The law, or one of another shape with the same limiters, as is more probable."""
     tried = _fit_shape(other, courses, [limiters_at(fit.shape, fit.theta)], fit)
     return max(fit, tried, key=lambda one: one.evidence)

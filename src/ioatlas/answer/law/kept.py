@@ -14,7 +14,7 @@ from ioatlas.answer.law.course import Course, Noise
 from ioatlas.answer.law.fit import DRAWS, Fit
 from ioatlas.answer.law.model import Limiter, Shape, Stack, Unit
 
-VERSION = 18
+VERSION = 19
 """Raised with every change after which a law of the same loads may be another one."""
 
 
@@ -27,6 +27,7 @@ def record_of(fit: Fit) -> dict[str, Any]:
         "taught": [place for place, course in enumerate(fit.courses) if course.taught],
         "ways": list(shape.ways),
         "seek": shape.seek,
+        "drift": shape.drift,
         "limiters": [[one.unit, list(one.ways), one.refills, one.each] for one in shape.limiters],
         "theta": fit.theta.tolist(),
         "covariance": fit.covariance.tolist(),
@@ -42,10 +43,10 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
     if record.get("version") != VERSION or record.get("loads") != _digest(courses):
         return None
     try:
-        if not isinstance(record["seek"], bool) or {unit for unit, *_ in record["limiters"]} - set(get_args(Unit)):
+        if {unit for unit, *_ in record["limiters"]} - set(get_args(Unit)):
             return None
         limiters = tuple(Limiter(unit, tuple(ways), *map(bool, more)) for unit, ways, *more in record["limiters"])
-        shape = Shape(tuple(record["ways"]), record["seek"], limiters)
+        shape = Shape(tuple(record["ways"]), bool(record["seek"]), limiters, bool(record["drift"]))
         theta, covariance = (np.array(record[name], dtype=float) for name in ("theta", "covariance"))
         noise = np.array(record["noise"], dtype=float)
         places, evidence = set(record["taught"]), float(record["evidence"])

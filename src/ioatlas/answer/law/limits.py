@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
@@ -71,18 +71,16 @@ def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Flo
     return found
 
 
-def _chances(fit: Fit, cell: Cell, direction: str) -> Counter[str]:
+def _chances(fit: Fit, cell: Cell, direction: str) -> Mapping[str, float]:
     """How probable it is of each kind of part that one of it takes most of an I/O's time: over draws from the posterior
-    of the law and of its rivals, each law with the weight of its evidence.
+    of the law and of its rivals.
     """
-    laws = [fit, *fit.rivals]
-    weights = np.exp(np.array([law.evidence for law in laws]) - max(law.evidence for law in laws))
-    found: Counter[str] = Counter()
-    for law, weight in zip(laws, weights / weights.sum(), strict=True):
+    found: defaultdict[str, float] = defaultdict(float)
+    for law, odds in fit.odds:
         times = _times(law, law.draws, cell, direction)
         kinds = [KINDS[name] for name in times]
         for place in np.argmax(list(times.values()), axis=0):
-            found[kinds[place]] += weight / DRAWS
+            found[kinds[place]] += odds / DRAWS
     return found
 
 

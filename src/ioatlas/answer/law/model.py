@@ -17,7 +17,7 @@ Thiran, Network Calculus, 2001) a load that never waits has completed after t se
 
     N(t) = min(D t, (level_i + R_i t)/x_i, (M P_i + P_i t)/x_i)                  x = b, or 1 of I/Os
 
-and levels run on through every load and pause.
+and levels run on through every load and pause. What drifts does all of it by and by faster or slower.
 """
 
 from __future__ import annotations
@@ -67,12 +67,14 @@ class Shape:
     ways: tuple[str, ...]
     seek: bool = False
     limiters: tuple[Limiter, ...] = ()
+    drift: bool = False
+    """Whether all of it gets faster or slower by and by, by a factor over the time of all loads."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the parameters, in their order; all are logarithms of what the names say."""
         named = [f"{way}.{part}" for way in self.ways for part in DEVICE] + list(SHARED)
-        named += ["seek", "arms", "hop"] if self.seek else []
+        named += ["seek", "arms", "hop"] * self.seek + ["drift"] * self.drift
         return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
 
     def lasting(self, theta: Floats, number: int, size: Floats) -> Floats:
@@ -129,6 +131,7 @@ class Stack:
     and (loads, most bins); 0 beyond its last bin.
     pauses, took: seconds before every course, counted or not, and of it, shape (courses,). step_ways, step_bs, moved:
     its way (-1 for one that the law does not have), bytes an I/O and I/Os. counted: places of those that count.
+    phase: when each bin was, from -1/2 to 1/2 of the time of all courses, shape (loads, most bins).
     """
 
     ways: tuple[str, ...]
@@ -146,6 +149,7 @@ class Stack:
     step_bs: Floats
     moved: Floats
     counted: NDArray[np.int64]
+    phase: Floats
 
     @classmethod
     def of(cls, courses: Sequence[Course], ways: tuple[str, ...]) -> Stack:
@@ -179,6 +183,7 @@ class Stack:
             np.array([float(one.bs) for one in courses]),
             np.array([float(one.moved) for one in courses]),
             np.flatnonzero([one.taught for one in courses]),
+            (np.array([[one.start] for one in counted]) + ends - lengths / 2) / max(ends_at) - 0.5,
         )
 
     @cached_property
@@ -254,7 +259,8 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
             np.minimum(allowed, peak[:, :, None] * (SLICE_SECONDS + ends), out=allowed)
         done[:, mine] = np.minimum(done[:, mine], allowed)
     done[:, :, 1:] = np.diff(done, axis=2)
-    return np.asarray((np.log(np.maximum(done, 1e-300)) - stack.log_lengths) * stack.real)
+    drift = theta[:, shape.index["drift"], None, None] if shape.drift else 0.0
+    return np.asarray((np.log(np.maximum(done, 1e-300)) - stack.log_lengths + drift * stack.phase) * stack.real)
 
 
 def _through_cache(shape: Shape, theta: Floats, number: int, stack: Stack) -> Floats:

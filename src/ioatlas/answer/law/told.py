@@ -106,15 +106,16 @@ def fastest(limiter: Limiter, at: Start, courses: Sequence[Course]) -> float:
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     """What the law and the loads of a cell say of it together. The interval is that of all laws that may be the right
-    one, each as probable as its evidence says, but none more so than the one that is told.
+    one, and of a target that drifts it reaches from the mean of the time to what it was in the end.
     """
-    laws = (fit, *fit.rivals)
-    told = [_tell(law, cell, direction) for law in laws]
+    told = [_tell(law, cell, direction) for law, _ in fit.odds]
     low, value, high = np.log([(one.low, one.value, one.high) for one in told]).T[..., None]
+    moved = np.array([[law.drift / 2] for law, _ in fit.odds])
+    low, high = low + np.minimum(0.0, moved), high + np.maximum(0.0, moved)
     points = (value + NODES * np.where(NODES < 0, value - low, high - value)).ravel()
-    chances = np.repeat([math.exp(min(0.0, law.evidence - fit.evidence)) for law in laws], NODES.size)
+    chances = np.repeat([odds for _, odds in fit.odds], NODES.size)
     order = np.argsort(points)
-    shares = (np.cumsum(chances[order]) - chances[order] / 2) / chances.sum()
+    shares = (np.cumsum(chances[order]) - chances[order] / 2) / NODES.size
     least, most = np.exp(np.interp((1 - SURE, SURE), shares, points[order])).tolist()
     fallen = min((rate / limiter.size(cell) for limiter, rate in _hidden(fit, direction)), default=least)
     return replace(told[0], low=min(least, fallen), high=most, on_credit=fallen < least)

@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioatlas.answer.analysis.best import best_of, groups, speed
+from ioatlas.answer.analysis.trust import SHIFT
 from ioatlas.answer.analysis.wording import Namer
 from ioatlas.answer.law.course import Course
 from ioatlas.answer.law.read import courses_by_target, have_one_law
 from ioatlas.answer.results.library import is_opened
 from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.outcomes import Chosen, KeptLaw, LaidOuts
 from ioatlas.model.panel import Table
+from ioatlas.model.result import Wander
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 from ioatlas.plan.spec import CampaignSpec
@@ -60,8 +65,7 @@ def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]
     from ioatlas.answer.law.kept import fit_of
 
     kept = {} if is_opened(journal.directory) else journal.kept(KeptLaw).targets
-    found = {}
-    files = journal.kept(LaidOuts).files
+    found, files = {}, journal.kept(LaidOuts).files
     for name, courses in courses_by_target(visits, cells, journal.asked_ms(), files).items():
         if name not in told or len(courses) > MOST_LOADS or not any(course.counted for course in courses):
             continue
@@ -105,6 +109,19 @@ def keep_laws(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, Fit]:
     fits = laws_of(journal, cells, journal.visits(with_series=True))
     journal.keep(KeptLaw({name: record_of(fit) for name, fit in fits.items()}))
     return fits
+
+
+def wanders_of(fits: Mapping[str, Fit], estimates: Sequence[Estimate]) -> Iterator[Wander]:
+    """How the levels of targets went that are as good as sure to have drifted, by a good deal."""
+    from ioatlas.answer.law.limits import LIKELY
+
+    for target, fit in fits.items():
+        sure = sum(odds for law, odds in fit.odds if law.drift * fit.drift > 0)
+        if sure >= LIKELY and abs(math.expm1(fit.drift)) >= SHIFT.fair:
+            best = {way: best_of(groups(estimates).get((target, way), ())) for way in fit.shape.ways}
+            now = {way: speed(one.peak) * math.exp(fit.drift / 2) for way, one in best.items() if one}
+            end = max(one.start + one.ended for one in fit.courses)
+            yield Wander(target, math.expm1(fit.drift), 0.0, end, now)
 
 
 def law_tables(fits: Mapping[str, Fit]) -> tuple[Table, ...]:

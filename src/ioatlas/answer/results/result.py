@@ -20,7 +20,7 @@ from ioatlas.answer.analysis.footprints import Written, with_history, written_be
 from ioatlas.answer.analysis.latencies import latency_curves, time_courses
 from ioatlas.answer.analysis.reduction import reduction_findings
 from ioatlas.answer.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, start_findings
-from ioatlas.answer.results.by_law import are_chosen, are_foretold, law_tables, laws_of
+from ioatlas.answer.results.by_law import are_chosen, are_foretold, law_tables, laws_of, wanders_of
 from ioatlas.answer.results.counts import (
     Counts,
     batch_counts,
@@ -156,6 +156,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         beside=_beside(read),
+        wanders=tuple(wanders_of(fits, estimates)),
         page_tables=law_tables(fits),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
@@ -273,7 +274,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
     """The result with how the target was over time, and with all findings in their order."""
     told = read.told if read.parts.in_replicates and not are_chosen(read.parts.journal) else []
     replicates = replicate_rows(read.cells, told, read.parts.journal.kept(Voided).replicates)
-    wandered = wanders(read.cells, told)
+    wandered = (*wanders(read.cells, told), *result.wanders)
     return replace(
         result,
         replicates=replicates,
