@@ -91,6 +91,17 @@ def test_slow_ios_with_a_latency_each_are_where_these_came_back_the_last_one_too
     assert rates[rates > 0] * 0.025 == pytest.approx([1 << 20] * 7)
 
 
+def test_of_slow_ios_of_many_jobs_the_last_of_each_has_no_row_and_moves_none_before_it(tmp_path):
+    """Eight jobs that take turns, 120 ms an I/O: what is in flight when the time is up came after it."""
+    ends = [[15 * job + 120 * n for n in range(1, 9)] for job in range(8)]
+    written(
+        tmp_path, [(at, 20_480, 0) for job in ends for at in job], [(at, 120_000_000, 0) for job in ends for at in job]
+    )
+    found = read_series(tmp_path, "v1", interval_ms=50, runtime_ms=1185, moved={"read": Moved(72 << 20, 72)})
+    done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.05 / 2**20
+    assert (done[19] - done[3]) / 0.8 == pytest.approx(8 / 0.12, rel=0.02)
+
+
 def test_what_fio_logged_nothing_of_is_at_both_ends_at_the_same_rate_and_else_everywhere(tmp_path):
     """Six I/Os more than the log has: two in the 100 ms without a sample, one before the first, and three unplaced."""
     rows = [(at, 102_400, 0) for at in (50, 100, 150, 200, 250)]

@@ -106,7 +106,9 @@ def read_series(
             continue
         jobs = jobs_of(bw_rows - [start_ms, 0, 0]) if len(bw_rows) else []
         counted = (moved or {}).get(direction)
-        if counted is not None and counted.ios == len(lat_rows):  # each came alone: its sample has its very time
+        unlogged = sum(job[-1, 0] < start_ms + runtime_ms for job in jobs_of(lat_rows))  # the last one of a job
+        if counted is not None and 0 <= counted.ios - len(lat_rows) <= unlogged:
+            # Each came alone: its sample has its very time.
             came = np.sort(lat_rows[:, 0] - start_ms)
             if not (came[-2:-1] > edges[-1]).any():  # of several it is what was in flight when the time was up
                 came[-1] = min(came[-1], edges[-1])
