@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -17,7 +17,9 @@ WRONG, SURE = 0.10, "good"
 
 @dataclass(frozen=True)
 class Told:
-    """A headline as it is told. value: bytes/s of the first two, else I/Os a second. cell: what made it."""
+    """A headline as it is told. value: bytes/s of the first two, else I/Os a second. cell: what made it. held: s, for
+    which it is told, and no longer; None without such an end.
+    """
 
     name: str
     value: float | None = None
@@ -29,6 +31,7 @@ class Told:
     bs: int = 0
     flight: int = 0
     size: int = 0
+    held: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,12 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
             one = of_bytes[0]
             grade = one.get("grade") or trust
             high = one["high"] if one["high"] is not None or not one["lower_bound"] else math.inf
-            found[way] = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], high, grade)
+            told_of = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], high, grade)
+            found[way] = replace(told_of, held=one.get("held_seconds"))
         else:
             found[way] = Told(way)
-    grades = {
-        reading["cell"]: reading.get("grade")
+    readings = {
+        reading["cell"]: reading
         for one in summary.get("small", ())
         for reading in (one["lightest"], one["best"])
         if reading
@@ -84,14 +88,10 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
         mine = [row for row in mine if row["numjobs"] * row["iodepth"] == flight]
         if mine:
             row = mine[0]
-            found[name] = _of_row(
-                name,
-                row,
-                row["iops"],
-                row["iops_low"],
-                row["iops_high"],
-                row.get("grade") or grades.get(row["cell"]) or trust,
-            )
+            reading = readings.get(row["cell"], {})
+            grade = row.get("grade") or reading.get("grade") or trust
+            small = _of_row(name, row, row["iops"], row["iops_low"], row["iops_high"], grade)
+            found[name] = replace(small, held=reading.get("held_seconds"))
         else:
             found[name] = Told(name)
     bursts = []
@@ -169,7 +169,8 @@ def limit_word(told: str, truth: Mapping[str, float]) -> str:
 @dataclass
 class Judged:
     """One headline against the truth. error: of the value against the lasting rate or, where that changes with time,
-    against the nearer end of its range. holds: whether the interval has the truth, None without an interval.
+    against the nearer end of its range. holds: whether the interval has the truth, None without an interval. held: as
+    told.
     """
 
     name: str
@@ -186,10 +187,16 @@ class Judged:
     limit: str
     true_limit: dict[str, float]
     limit_word: str
+    held: float | None = None
 
     @property
     def sure_and_wrong(self) -> bool:
         return self.error is not None and abs(self.error) > WRONG and self.trust.lower() == SURE
+
+    @property
+    def fell_later(self) -> bool:
+        """Whether it is too high for what lasts, and told of a time alone."""
+        return self.held is not None and not self.holds and (self.error or 0.0) > WRONG
 
     @property
     def narrow_and_wrong(self) -> bool:
@@ -223,6 +230,7 @@ def judge(told: Told, truth: float, low: float, high: float, falls_after: float,
         told.limit,
         dict(limits),
         limit_word(told.limit, limits) if told.value is not None else "withheld",
+        told.held,
     )
 
 
@@ -306,6 +314,8 @@ class Table:
             "p90_error": errors[int(0.9 * (len(errors) - 1))] if errors else None,
             "intervals": len(known),
             "hold": sum(bool(one.holds) for one in known),
+            "for_a_time": sum(one.held is not None for one in told),
+            "fell_later": sum(one.fell_later for one in told),
             "median_half_width": median([(one.high - one.low) / 2 / one.value for one in known]) if known else None,
             "narrow_and_wrong": sum(one.narrow_and_wrong for one in told),
             **grades,
@@ -360,6 +370,7 @@ def markdown(groups: Sequence[Mapping[str, Any]]) -> str:
     lines = [head]
     for one in groups:
         hold = f"{one['hold']} of {one['intervals']}" if one["intervals"] else "-"
+        hold += f"; {one['fell_later']} of {one['for_a_time']} fell later" if one["for_a_time"] else ""
         bursts = (
             f"{one['bursts_told']}, {one['bursts_missed']}, {one['bursts_false']}" if one["bursts_looked_at"] else ""
         )

@@ -79,6 +79,8 @@ class Estimate:
     """Why it is less than good, in words."""
     outrun: bool = False
     """Whether the target may do more: its load was still getting faster, or a cell without a number may be faster."""
+    held_seconds: float | None = None
+    """For how long it is known to last, where its visits were so short that a burst may have outlasted them."""
     targets: Shares | None = None
     """Of a cell that loads several targets together: what each got."""
     bw_seen: tuple[float, float] | None = None

@@ -79,6 +79,8 @@ class Headline:
     ties:       keys of all cells that are as fast.
     limit:      what limits it; 'undetermined' or '' where that was not told. limit_probability: None where unknown.
     grade:      how far this number is to be believed; None where that was not worked out.
+    held_seconds: for how long it is known to last, where its loads were so short that a burst may have outlasted them:
+                the interval is of what was seen. None where they were not.
     """
 
     label: str
@@ -100,6 +102,7 @@ class Headline:
     limit_probability: float | None = None
     unit: str = ""
     grade: Trust | None = None
+    held_seconds: float | None = None
 
     @property
     def uncertainty(self) -> float | None:
@@ -115,7 +118,9 @@ class Headline:
 
 @dataclass(frozen=True)
 class LoadReading:
-    """What one load of a small-I/O line gave. in_flight: I/Os. limit: what limits it, '' where that was not told."""
+    """What one load of a small-I/O line gave. in_flight: I/Os. limit: what limits it, '' where that was not told.
+    held_seconds: as of a headline.
+    """
 
     cell: str
     in_flight: int
@@ -125,6 +130,7 @@ class LoadReading:
     estimated: bool = False
     grade: Trust | None = None
     limit: str = ""
+    held_seconds: float | None = None
 
 
 @dataclass(frozen=True)

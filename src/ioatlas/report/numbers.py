@@ -15,7 +15,7 @@ from ioatlas.answer.analysis.best import NUMBER_WIDTH
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT
 from ioatlas.model.estimate import UNDETERMINED
-from ioatlas.model.summary import Advice, Beside, Headline, SmallIo, Summary, Trust
+from ioatlas.model.summary import Advice, Beside, Headline, LoadReading, SmallIo, Summary, Trust
 from ioatlas.model.units import (
     format_count,
     format_duration,
@@ -93,7 +93,12 @@ def parts_of(one: Headline) -> tuple[str, str]:
         less, more = one.value - (one.low or 0.0), (one.high or 0.0) - one.value
         if EVEN_WIDTH < wide <= NUMBER_WIDTH and max(less, more) > LOPSIDED * min(less, more):
             told = f"({text(one.low or 0.0)} to {text(one.high or 0.0)})"
-    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", told
+    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", f"{told}{held_for(one)}".strip()
+
+
+def held_for(one: Headline | LoadReading) -> str:
+    """' for 1 s', of a number of which nobody knows whether it lasts longer."""
+    return "" if one.held_seconds is None else f" for {format_duration(one.held_seconds)}"
 
 
 def where_of(one: Headline) -> str:
@@ -113,7 +118,7 @@ def small_of(io: SmallIo) -> str:
     IOPS where none are known), the worse grade of both, and what limits the former.
     """
     one, best = io.lightest, io.best
-    text = f"{'~' if best.estimated else ''}{format_count(best.iops)} IOPS"
+    text = f"{'~' if best.estimated else ''}{format_count(best.iops)} IOPS{held_for(best)}"
     text += f", {best.in_flight} in flight" if best.in_flight else ""
     times = [format_latency(one.lat_mean_ns)] if one.lat_mean_ns else []
     times += [f"p99 {format_latency(one.lat_p99_ns)}"] if one.lat_p99_ns else []

@@ -105,7 +105,7 @@ def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(r
     told = tell(fit_law(courses), small, "read")
     assert told.high > device.lasting(small) * 0.99
     assert (told.low < 1000) is may_fall
-    assert (grade(told)[0] is Trust.GOOD) is not may_fall
+    assert (grade(told, 4096)[0] is Trust.GOOD) is not may_fall
 
 
 @pytest.mark.long("law")
@@ -318,7 +318,7 @@ def test_what_a_cache_answered_at_times_is_low_and_leaves_the_other_numbers_alon
     assert later
     warm = [replace(one, done=5 * one.done, moved=5 * one.moved) if one in later else one for one in courses]
     fit = fit_law(warm)
-    assert grade(tell(fit, alone, "read"))[0] is Trust.LOW
+    assert grade(tell(fit, alone, "read"), 4096)[0] is Trust.LOW
     others = {one.cell.key: one for one in courses if one.cell.key != alone.key}.values()
     assert len(others) >= 4
     for one in others:
@@ -348,9 +348,23 @@ def test_one_load_is_never_good_and_repeats_can_be():
     courses, _ = mapped(target)
     fit = fit_law(courses)
     once = tell(fit_law(courses[:7]), courses[3].cell, courses[3].direction)
-    assert grade(once)[0] is not Trust.GOOD
-    grades = {grade(told)[0] for _, told in numbers(target, courses, fit) if told.loads > 1}
+    assert grade(once, 4096)[0] is not Trust.GOOD
+    grades = {grade(told, 4096)[0] for _, told in numbers(target, courses, fit) if told.loads > 1}
     assert Trust.GOOD in grades
+
+
+@pytest.mark.parametrize(("seconds", "held"), [(0.8, True), (8.0, False)])
+def test_what_credit_may_have_outlasted_is_told_of_its_time_alone(seconds, held):
+    """Credit of 3 s: of short loads nobody knows what comes after them, of long ones it ran out."""
+    target = steady(buckets=[Bucket("bytes", BOTH, 10e6, 90e6, 40e6)])
+    cells = [cell("read", MIB, 4), cell("randread", 4096, 16)]
+    courses = [replace(target.load(one, seconds), visit_id=n) for n, one in enumerate(cells)]
+    told = tell(fit_law(courses), cells[0], "read")
+    assert told.value * MIB == pytest.approx(40e6 if held else 10e6, rel=0.1)
+    assert (told.held_seconds is not None) is held
+    if told.held_seconds is not None:
+        assert 0.7 < told.held_seconds < 1.5
+        assert "what lasts longer is not known" in grade(told, MIB)[1] or told.half_width > 0.15
 
 
 @pytest.mark.long("law")
@@ -365,7 +379,7 @@ def test_pauses_of_a_target_are_no_limiter_and_what_is_told_is_its_average_over_
             told, truth = tell(fit, one, one.directions[0]), target.lasting(one)
             errors.append(abs(told.value / truth - 1))
             held.append(told.low <= truth <= told.high)
-            sure_and_wrong += [seed] if errors[-1] > 0.1 and grade(told)[0] is Trust.GOOD else []
+            sure_and_wrong += [seed] if errors[-1] > 0.1 and grade(told, 4096)[0] is Trust.GOOD else []
     assert told_of == 0
     assert len(sure_and_wrong) <= 1, sure_and_wrong  # a pause that no load met cannot be seen
     assert np.mean(held) > 0.75  # likewise: 0.8, and a number or two with the kernels of the machine
@@ -384,7 +398,7 @@ def test_one_load_above_a_rate_with_credit_is_not_told_in_place_of_it():
     told = tell(fit_law([*courses, replace(course, fits=False)]), one, "read")
     assert told.value * MIB == pytest.approx(20e6, rel=0.05)
     assert told.high >= 0.99 * seen
-    assert grade(told)[0] is Trust.LOW
+    assert grade(told, 4096)[0] is Trust.LOW
 
 
 def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
@@ -400,7 +414,7 @@ def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
     assert told.value == pytest.approx(np.mean(rates), rel=0.02)
     assert told.low < 1800
     assert told.high > 3000
-    assert grade(told)[0] is Trust.LOW
+    assert grade(told, 4096)[0] is Trust.LOW
 
 
 def test_a_target_that_slows_down_is_said_to_and_its_numbers_reach_from_the_mean_to_the_end():
@@ -427,7 +441,7 @@ def test_a_load_that_had_not_settled_is_told_as_where_it_ended_and_low(grows, wo
     told, last = tell(fit, one, "read"), 200 * math.exp(grows * 4)
     assert told.value == pytest.approx(last, rel=0.02)
     assert max(told.high / last, last / told.low) > 1.15
-    assert grade(told) == (Trust.LOW, f"it was still getting {word} when its load ended")
+    assert grade(told, 4096) == (Trust.LOW, f"it was still getting {word} when its load ended")
     assert measured(one, fit).outrun is (grows > 0)
 
 

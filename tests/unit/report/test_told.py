@@ -11,14 +11,14 @@ from ioatlas.answer.analysis.trust import IDLE, again
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.result import Unmeasured
-from ioatlas.model.summary import Advice, Beside, Headline, LoadReading
+from ioatlas.model.summary import Advice, Beside, Headline, LoadReading, SmallIo
 from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
 from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
 from ioatlas.report.export.to_gate import Check, Gate, junit, write
 from ioatlas.report.export.to_gate import markdown as gate_text
 from ioatlas.report.findings import next_step
-from ioatlas.report.numbers import beside_of, next_line, parts_of
+from ioatlas.report.numbers import beside_of, next_line, parts_of, small_of, value_of
 from ioatlas.report.small_map import COLOURS, small_map
 from tests.unit.analysis.test_overview import result, sweep
 
@@ -109,6 +109,15 @@ def test_writes_that_ran_on_credit_or_lost_to_reads_are_said_to(lasting: float, 
 )
 def test_an_interval_with_one_long_side_is_told_by_its_ends(low: float, high: float, told: str) -> None:
     assert parts_of(Headline("Best read", "nas1", "read", "bw_bytes_per_s", 100e6, low, high))[1] == told
+
+
+def test_a_number_that_was_seen_for_a_second_says_so() -> None:
+    best = Headline("Best read", "nas", "read", "bw_bytes_per_s", 50 * 2**20, 40 * 2**20, 60 * 2**20, held_seconds=1.2)
+    assert value_of(best) == "50 MiB/s ±20% for 1 s"
+    assert value_of(replace(best, held_seconds=None)) == "50 MiB/s ±20%"
+    small = LoadReading("cell", 16, 2674.0, None, None, held_seconds=0.69)
+    told = small_of(SmallIo("4 KiB random read", "nas", "read", "randread", 4096, small, small))
+    assert told == "2674 IOPS for 690 ms, 16 in flight"
 
 
 def test_a_level_of_which_nothing_is_known_takes_no_room():

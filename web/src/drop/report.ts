@@ -184,7 +184,7 @@ function bestOf(rows: readonly Row[], direction: string): HeadlineData[] {
       ...{ row: rows.indexOf(best), ties: [], uncertainty: null, moved: null, low: null, high: null, first: null },
       ...{ n_visits: 0, lower_bound: false, estimated: false, limit: "", limit_probability: null, unit: "" },
       ...{ label: `Best ${direction}`, target: best.set, direction, quantity: "bw_bytes_per_s", grade: null },
-      ...{ value: best.bw, where: told.filter(Boolean).join(", "), tie },
+      ...{ value: best.bw, where: told.filter(Boolean).join(", "), tie, held_seconds: null },
     },
   ];
 }
@@ -200,7 +200,7 @@ function smallOf(rows: readonly Row[], direction: string): SmallIoData[] {
   const known = (value: number) => (Number.isNaN(value) ? null : value);
   const loadOf = (one: Row): LoadReadingData => ({
     ...{ row: rows.indexOf(one), in_flight: flying(one), iops: one.iops, estimated: false, grade: null, limit: "" },
-    ...{ lat_mean_ns: known(one.mean), lat_p99_ns: known(one.p99) },
+    ...{ lat_mean_ns: known(one.mean), lat_p99_ns: known(one.p99), held_seconds: null },
   });
   const [lightest = best] = small.filter((one) => one.set === best.set).sort((a, b) => flying(a) - flying(b));
   const ends = { lightest: loadOf(lightest), best: loadOf(best) };

@@ -142,6 +142,7 @@ export interface HeadlineData {
   limit_probability: number | null;
   unit: string;
   grade: Trust | null;
+  held_seconds: number | null;
 }
 /**
  * Small blocks at the lightest load and at the one with most IOPS.
@@ -167,6 +168,7 @@ export interface LoadReadingData {
   estimated: boolean;
   grade: Trust | null;
   limit: string;
+  held_seconds: number | null;
 }
 /**
  * A name and its value, in the order to show them.

@@ -9,7 +9,7 @@ import type {
   SmallIoData,
   Trust as TrustLevel,
 } from "../lib/report-data.gen";
-import { count, counted, grouped, latency, percent, rate, type UnitSystem } from "../lib/units";
+import { count, counted, duration, grouped, latency, percent, rate, type UnitSystem } from "../lib/units";
 import { Card } from "./Card";
 import { Copy } from "./Copy";
 import { useApp } from "./context";
@@ -188,7 +188,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">
         {one.estimated ? "~" : one.lower_bound ? "≥ " : ""}
-        <b>{format(one.value)}</b> <span class="soft">{about}</span>
+        <b>{format(one.value)}</b> <span class="soft">{about + heldFor(one)}</span>
       </p>
       <p>{one.where}</p>
       {one.tie ? <p class="soft extra">{one.tie}</p> : null}
@@ -212,12 +212,17 @@ function SmallIo({ one }: { one: SmallIoData }) {
     >
       <p class="card-value">
         {best.estimated ? "~" : ""}
-        <b>{count(best.iops)} IOPS</b>
+        <b>{count(best.iops)} IOPS</b> <span class="soft">{heldFor(best)}</span>
       </p>
       {same ? null : <Load load={best} extra />}
       <Load load={lightest} />
     </Card>
   );
+}
+
+/** " for 1 s", of a number of which nobody knows whether it lasts longer. */
+function heldFor(one: HeadlineData | LoadReadingData): string {
+  return one.held_seconds ? ` for ${duration(one.held_seconds)}` : "";
 }
 
 /** The worst last. */

@@ -131,11 +131,9 @@ def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Name
     ]
     top = max(predicted, key=speed, default=None)
     if top is not None and top.bw_low is not None and top.bw_low > speed(e):
-        return _headline(group, top, namer, estimated=True)
-    return _headline(
-        group,
-        e,
-        namer,
+        return replace(_headline(group, top, namer), estimated=True)
+    return replace(
+        _headline(group, e, namer),
         tie=tie_words(best, namer) or _left_out(best),
         ties=tuple(one.cell.key for one in best.ties),
         first=e.bw_first,
@@ -152,16 +150,7 @@ def _left_out(best: Best) -> str:
     return f"leaves out {told} of up to {format_rate(max(map(speed, best.higher)))}"
 
 
-def _headline(
-    group: Group,
-    e: Estimate,
-    namer: Namer,
-    *,
-    tie: str = "",
-    ties: tuple[str, ...] = (),
-    first: float | None = None,
-    estimated: bool = False,
-) -> Headline:
+def _headline(group: Group, e: Estimate, namer: Namer) -> Headline:
     target, direction = group
     return Headline(
         label=f"Best {direction}{namer.on(target)}",
@@ -175,13 +164,10 @@ def _headline(
         cell=e.cell.key,
         n_visits=e.n_visits,
         lower_bound=e.outrun or client_limited(e),
-        estimated=estimated,
-        first=first,
-        tie=tie,
-        ties=ties,
         limit=e.limit.resource if e.limit else "",
         limit_probability=e.limit.probability if e.limit else None,
         grade=e.grade,
+        held_seconds=e.held_seconds,
     )
 
 
@@ -196,8 +182,8 @@ def _of_imported(result: CampaignResult, estimates: Sequence[Estimate], namer: N
         e = best[direction]
         faster = sum(one.direction == direction and speed(one) > speed(e) for one in estimates)
         why = f"{faster:,} faster not ranked: smaller file, cache or contradiction"
-        one = _headline((e.cell.target, direction), e, namer, tie=why if faster else "")
-        yield replace(one, label=f"Best {direction}", where=named(e, namer))
+        one = _headline((e.cell.target, direction), e, namer)
+        yield replace(one, label=f"Best {direction}", where=named(e, namer), tie=why if faster else "")
     rates = {} if best else {operation_of(e): e for e in sorted(told, key=lambda e: e.iops or 0.0) if e.iops}
     for name, e in rates.items():
         where = f"{namer.short(e.cell, without=('operation',))}{namer.on(e.cell.target)}"
@@ -275,6 +261,7 @@ def _reading(e: Estimate) -> LoadReading:
         estimated=e.kind == "predicted",
         grade=e.grade,
         limit=e.limit.resource if e.limit is not None else "",
+        held_seconds=e.held_seconds,
     )
 
 

@@ -127,9 +127,9 @@ def _told(e: Estimate, fit: Fit) -> Estimate:
     notes = e.notes
     if not told.by_law and told.off is not None and told.uneven <= UNEVEN:
         notes = (*notes, f"differs from the law of the target by {math.expm1(told.off):+.0%}: the loads are told")
-    level, reason = grade(told)
-    value = _with_values(e, told)
-    return replace(value, verdict=verdict, notes=notes, grade=level, grade_reason=reason, n_visits=told.loads)
+    level, reason = grade(told, e.cell.bs_bytes)
+    graded = replace(e, verdict=verdict, notes=notes, grade=level, grade_reason=reason, n_visits=told.loads)
+    return _with_values(graded, told)
 
 
 def _with_values(e: Estimate, told: Told) -> Estimate:
@@ -152,6 +152,7 @@ def _with_values(e: Estimate, told: Told) -> Estimate:
         lat_mean_high_ns=in_flight / told.low,
         method=METHOD,
         outrun=told.trend > 0,
+        held_seconds=told.held_seconds,
         bw_seen=(told.seen[0] * bs, told.seen[1] * bs),
     )
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
@@ -93,10 +93,10 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         mine = [cell for cell in plain if cell.directions == (direction,)]
         if not mine:
             continue
-        small = _nearest_small(mine)
+        small = _over_most(mine, lambda bs: abs(math.log(bs / SMALL_BYTES)), in_random=True)
         light = min(small, key=lambda cell: cell.outstanding)
         full = max(small, key=lambda cell: cell.outstanding)
-        large = _large(mine)
+        large = _over_most(mine, lambda bs: -bs, in_random=False)
         chosen = _in_time(large, courses, direction, total)
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
         lightest = min(large, key=lambda cell: cell.outstanding)
@@ -119,23 +119,12 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
     return list(kept.values())
 
 
-def _nearest_small(cells: Sequence[Cell]) -> list[Cell]:
-    """Cells of the block size nearest to 4 KiB, random where there are such, over the largest range."""
-    chosen = [cell for cell in cells if cell.rw.startswith("rand")] or list(cells)
-    bs = min((cell.bs_bytes for cell in chosen), key=lambda size: abs(math.log(size / SMALL_BYTES)))
-    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
-
-
-def _large(cells: Sequence[Cell]) -> list[Cell]:
-    """Cells of the largest blocks, sequential where there are such, over the largest range."""
-    chosen = [cell for cell in cells if not cell.rw.startswith("rand")] or list(cells)
-    bs = max(cell.bs_bytes for cell in chosen)
-    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
-
-
-def _over_most(cells: Sequence[Cell]) -> list[Cell]:
-    most = max(cell.size_bytes for cell in cells)
-    return [cell for cell in cells if cell.size_bytes == most]
+def _over_most(cells: Sequence[Cell], far: Callable[[int], float], *, in_random: bool) -> list[Cell]:
+    """Cells of the block size that is least far, random or in sequence where there are such, over the largest range."""
+    chosen = [cell for cell in cells if cell.rw.startswith("rand") is in_random] or cells
+    bs = min((cell.bs_bytes for cell in chosen), key=far)
+    most = max(cell.size_bytes for cell in chosen if cell.bs_bytes == bs)
+    return [cell for cell in chosen if (cell.bs_bytes, cell.size_bytes) == (bs, most)]
 
 
 def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float:
@@ -262,8 +251,12 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
 
 def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
     """Seconds for each unit of a share, where all of these are to be made in what time is left."""
-    waiting = sum(START_SECONDS + wave_seconds(main.cell, courses, main.direction) for main in mains)
-    return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
+    return max(0.0, left - _besides(mains, courses)) / max(1e-9, sum(SHARES[main.role] for main in mains))
+
+
+def _besides(mains: Sequence[Main], courses: Sequence[Course]) -> float:
+    """Seconds that loads of these take besides their own: until they begin, and until their last I/Os are back."""
+    return sum(START_SECONDS + wave_seconds(main.cell, courses, main.direction) for main in mains)
 
 
 def _credit_seconds(courses: Sequence[Course]) -> float:
@@ -331,7 +324,10 @@ def _wanted(
         waves = min(WAVES * wave, max(FEWEST_WAVES * wave, SHARES[main.role] * total))
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
-        seconds = max(waves, SHARES[main.role] * min(total, fair))
+        # On average half a wave is waited for; small blocks, of which no other load tells, are left their least.
+        small = [one for one in missing if one.role == "small" and one is not main]
+        able = left - START_SECONDS - wave / 2 - LEAST_SECONDS * len(small) - _besides(small, courses)
+        seconds = max(min(waves, able), SHARES[main.role] * min(total, fair))
         if longer > seconds and main.role in LONG and leaves_half(longer):
             seconds = longer
         yield Next(main.cell, main.direction, seconds, "first")

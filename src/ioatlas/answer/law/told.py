@@ -17,7 +17,7 @@ from ioatlas.answer.law.fit import ENDLESS, MOST_BETWEEN, Fit, Start, draw_down,
 from ioatlas.answer.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
-from ioatlas.model.units import format_duration, per_cent
+from ioatlas.model.units import format_duration, format_size_rounded, per_cent
 from ioatlas.stats.distributions import t_quantile
 
 WIDE = 2.2
@@ -74,6 +74,13 @@ class Told:
     """How much faster or slower its last load was still getting when it ended, as a logarithm."""
     on_credit: bool = False
     """Whether its low end is what it would fall to if its loads, which were too short to show that, ran on credit."""
+    ran_out: bool = False
+    """Whether it is what a limit lets pass whose credit was seen to run out."""
+
+    @property
+    def held_seconds(self) -> float | None:
+        """For how long it is known to last, where its loads were so short that credit may have outlasted them."""
+        return self.seen_seconds if 0 < self.seen_seconds < GOOD_SECONDS and not self.ran_out else None
 
     @property
     def half_width(self) -> float:
@@ -118,7 +125,8 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     shares = (np.cumsum(chances[order]) - chances[order] / 2) / NODES.size
     least, most = np.exp(np.interp((1 - SURE, SURE), shares, points[order])).tolist()
     fallen = min((rate / limiter.size(cell) for limiter, rate in _hidden(fit, direction)), default=least)
-    return replace(told[0], low=min(least, fallen), high=most, on_credit=fallen < least)
+    ran_out = told[0].by_law and _on_credit(fit, cell, direction)
+    return replace(told[0], low=min(least, fallen), high=most, on_credit=fallen < least, ran_out=ran_out)
 
 
 @lru_cache(maxsize=16)
@@ -197,7 +205,7 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
 
 
 def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
-    """Whether what lasts of a cell is what a limiter with credit lets pass: a single load above that had some of it
+    """Whether what lasts of a cell is what a limiter with credit lets pass. A single load above that had some of it
     back, which is likelier than that this one cell knows no limit.
     """
     told, mine = 1.01 * math.exp(_by_law(fit, cell, direction)[0]), [one for one in bursts(fit) if one[0].refills]
@@ -344,11 +352,14 @@ def _told(log: float, spread: float, *, wide: float = WIDE, trend: float = 0.0, 
     return Told(math.exp(log), math.exp(low), math.exp(high), trend=trend, **more)
 
 
-def grade(told: Told) -> tuple[Trust, str]:
+def grade(told: Told, bs_bytes: int) -> tuple[Trust, str]:
     """How far a number is to be believed, and why no further: by its interval, and by how often and for how long it was
     seen. One load without a repeat is never good; one that had not settled is low, however narrow its interval.
     """
-    seen = format_duration(told.seen_seconds)
+    seen = f"it was seen for {format_duration(told.seen_seconds)} only"
+    if told.held_seconds is not None:
+        moved = format_size_rounded(told.held_seconds * told.value * bs_bytes)
+        seen = f"it held for {format_duration(told.held_seconds)} ({moved}); what lasts longer is not known"
     if told.trend:
         return Trust.LOW, f"it was still getting {'faster' if told.trend > 0 else 'slower'} when its load ended"
     if max(told.uneven, told.half_width) > DISAGREE:
@@ -361,11 +372,11 @@ def grade(told: Told) -> tuple[Trust, str]:
     if told.half_width > FAIR_WIDTH:
         return Trust.LOW, f"known only to ±{per_cent(told.half_width)}"
     if told.seen_seconds < FAIR_SECONDS:
-        return Trust.LOW, f"it was seen for {seen} only"
+        return Trust.LOW, seen
     if told.half_width > GOOD_WIDTH:
         return Trust.FAIR, f"known to ±{per_cent(told.half_width)}"
     if told.loads < 2:
         return Trust.FAIR, "it was measured once"
     if told.seen_seconds < GOOD_SECONDS:
-        return Trust.FAIR, f"it was seen for {seen} only"
+        return Trust.FAIR, seen
     return Trust.GOOD, ""

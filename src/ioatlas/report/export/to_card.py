@@ -17,7 +17,7 @@ from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import BRIGHT
 from ioatlas.report.findings import Worded, told_doubts, worded
-from ioatlas.report.numbers import parts_of, title_of
+from ioatlas.report.numbers import held_for, parts_of, title_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned
 
@@ -85,7 +85,8 @@ def _of_small(io: SmallIo) -> tuple[str, str, str]:
     value = f"{'~' if io.best.estimated else ''}{format_count(io.best.iops)} IOPS"
     times = [(io.lightest.lat_mean_ns, ""), (io.lightest.lat_p99_ns, "p99 ")]
     told = ", ".join(f"{word}{format_latency(time)}" for time, word in times if time)
-    return io.label, value, f"{io.lightest.in_flight} in flight: {told}" if told else ""
+    told = f"{io.lightest.in_flight} in flight: {told}" if told else ""
+    return io.label, value, " · ".join(filter(None, [held_for(io.best).strip(), told]))
 
 
 @dataclass(frozen=True)
