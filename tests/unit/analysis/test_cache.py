@@ -62,6 +62,24 @@ def test_answers_before_a_packet_could_return(latencies, word):
     assert "round trip" in only(report).tested
 
 
+@pytest.mark.parametrize(
+    ("quick", "written", "told"),
+    [
+        (110_000, {20_000_000: 1000}, "a cache of about 768 MiB answered 75% of it; the rest takes 30 ms, alone"),
+        (110_000, {110_000: 750, 30_000_000: 250}, ""),  # writes look alike
+        (900_000, {20_000_000: 1000}, ""),  # the quick ones wait for others: no cache
+    ],
+)
+def test_random_reads_of_which_a_cache_answered_a_part_are_low(quick, written, told):
+    cells = (cell(iodepth=1), cell(), cell(rw="randwrite"))
+    latencies = ({100_000: 750, 2_000_000: 250}, {quick: 750, 30_000_000: 250}, written)
+    estimates = [estimate(which, 50e6) for which in cells]
+    visits = [visit(which, 50e6, latencies=each) for which, each in zip(cells, latencies, strict=True)]
+    _, many, writes = judge_caches(estimates, visits).mark(estimates)
+    assert (many.grade_reason.removesuffix(" 267 IOPS"), writes.grade_reason) == (told, "")
+    assert (many.grade == "low") == bool(told)
+
+
 @pytest.mark.parametrize(("seen", "word"), [(1.02, ""), (0.95, ""), (0.7, "suspect"), (0.01, "cached")])
 def test_bytes_that_nobody_saw(seen, word):
     which = cell(direct=0)

@@ -20,9 +20,10 @@ from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, Value, common
-from ioatlas.model.units import format_latency, format_size, format_size_rounded
+from ioatlas.model.summary import Trust
+from ioatlas.model.units import format_count, format_latency, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Histogram, Purpose, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Visit
 
 METHOD = "cache-evidence/1"
 
@@ -66,6 +67,8 @@ class CacheVerdict:
     word: VerdictCode
     evidence: tuple[Evidence, ...]
     tested: tuple[str, ...]
+    in_part: str = ""
+    """What of it a cache answered, where that is not all."""
 
     @property
     def withheld(self) -> bool:
@@ -103,7 +106,7 @@ class CacheReport:
 
     def mark(self, estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
         """The estimates with 'cached', 'suspect' or 'hole' as their verdict where that is the verdict, the evidence in
-        their notes.
+        their notes. A value of which a cache answered a part is low: of a larger range it holds less.
         """
         marked = []
         for e in estimates:
@@ -111,6 +114,8 @@ class CacheReport:
             if e.kind == "measured" and verdict is not None and verdict.word and e.verdict is not VerdictCode.DISCARDED:
                 new = tuple(one.sentence for one in verdict.evidence if one.sentence not in e.notes)
                 marked.append(replace(e, verdict=verdict.word, notes=(*e.notes, *new)))
+            elif e.kind == "measured" and verdict is not None and verdict.in_part:
+                marked.append(replace(e, grade=Trust.LOW, grade_reason=verdict.in_part))
             else:
                 marked.append(e)
         return tuple(marked)
@@ -164,6 +169,9 @@ class _Case:
     """Evidence collected for one cell and direction."""
 
     estimate: Estimate
+    parts: Sequence[Part] = ()
+    """What its visits did, each."""
+    in_part: str = ""
     runs: Sequence[float] = ()
     """Bytes a second of its visits, in their order."""
     evidence: list[Evidence] = field(default_factory=list)
@@ -184,6 +192,7 @@ class _Case:
             word,
             (*proofs, *(e for e in self.evidence if e.strength == "hint")),
             tuple(self.tested),
+            self.in_part,
         )
 
 
@@ -215,11 +224,13 @@ def judge_caches(
     with_holes = set(holes)
     for (key, _), case in cases.items():
         mine = sorted(by_cell.get(key, []), key=lambda visit: (visit.started_at, visit.visit_id))
-        _early(case, mine, (round_trip_ns or {}).get(case.estimate.cell.target))
+        case.parts = [part for visit in mine for part in visit.parts if part.direction == case.estimate.direction]
+        _early(case, (round_trip_ns or {}).get(case.estimate.cell.target))
         _counters(case, mine, counted_bytes or {})
         case.runs = _rates(case, mine)
         _data(case, with_holes)
     brackets = _footprint(cases)
+    _in_part(cases.values())
     for case in cases.values():
         _buffered(case)
     return CacheReport({place: case.verdict() for place, case in cases.items()}, brackets)
@@ -228,34 +239,56 @@ def judge_caches(
 # -- the tests -----------------------------------------------------------------------------------------------
 
 
-def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) -> None:
+def _early(case: _Case, round_trip_ns: float | None) -> None:
     """I/Os that were answered before a packet could have come back."""
     if not round_trip_ns or round_trip_ns < SHORTEST_TRIP_NS:
         return
-    histogram = Histogram.merge(
-        part.histogram for visit in visits for part in visit.parts if part.direction == case.estimate.direction
-    )
-    total = histogram.count
-    if total:
-        case.tested.append("round trip")
-        share = sum(n for ns, n in histogram.bins if ns < EARLY * round_trip_ns) / total
-        if share >= EARLY_HINT:
-            case.add(
-                "round trip",
-                "proof" if share >= EARLY_PROOF else "hint",
-                f"{share:.0%} of the I/Os took less than the path's round trip of {format_latency(round_trip_ns)}",
-            )
+    histogram, mean = Histogram.merge(part.histogram for part in case.parts), case.estimate.lat_mean_ns
+    if not (histogram.count or mean):
         return
-    mean = case.estimate.lat_mean_ns
-    if mean:
-        case.tested.append("round trip")
-        if mean < EARLY * round_trip_ns:
-            case.add(
-                "round trip",
-                "proof",
-                f"a mean latency of {format_latency(mean)} is below the path's round trip of "
-                f"{format_latency(round_trip_ns)}",
-            )
+    case.tested.append("round trip")
+    trip = f"the path's round trip of {format_latency(round_trip_ns)}"
+    share = sum(n for ns, n in histogram.bins if ns < EARLY * round_trip_ns) / max(1, histogram.count)
+    if share >= EARLY_HINT:
+        strength: Literal["proof", "hint"] = "proof" if share >= EARLY_PROOF else "hint"
+        case.add("round trip", strength, f"{share:.0%} of the I/Os took less than {trip}")
+    if mean and not histogram.count and mean < EARLY * round_trip_ns:
+        case.add("round trip", "proof", f"a mean latency of {format_latency(mean)} is below {trip}")
+
+
+def _in_part(cases: Iterable[_Case]) -> None:
+    """Random reads of which a cache answered a part: one that waits for no other, so that it takes as long however many
+    are in flight. Random writes that look alike show that it is no cache.
+    """
+    alike: dict[tuple[object, ...], list[tuple[_Case, float, float, float]]] = defaultdict(list)
+    for case in cases:
+        cell = case.estimate.cell
+        if cell.rw.startswith("rand") and (found := _two_speeds(case.parts)) is not None:
+            alike[cell.target, cell.bs_bytes, cell.size_bytes].append((case, *found))
+    for mine in alike.values():
+        quick, ways = [each[2] for each in mine], {case.estimate.direction for case, *_ in mine}
+        several = len({case.estimate.cell.outstanding for case, *_ in mine}) > 1
+        if not several or ways != {"read"} or max(quick) > STEP_HINT * min(quick):
+            continue
+        for case, share, _, slow_ns in mine:
+            held, rest = share * case.estimate.cell.footprint_bytes, 1e9 * case.estimate.cell.outstanding / slow_ns
+            told = f"a cache of about {format_size_rounded(held)} answered {share:.0%} of it"
+            case.in_part = f"{told}; the rest takes {format_latency(slow_ns)}, alone {format_count(rest)} IOPS"
+
+
+def _two_speeds(parts: Sequence[Part]) -> tuple[float, float, float] | None:
+    """Of I/Os of which a good part took far less than the mean, and a good part more, at the same moments: the share of
+    the quick ones, the latency that is usual among them, and the mean one of the others.
+    """
+    whole = Histogram.merge(part.histogram for part in parts)
+    early = (whole.mean_ns or 0.0) / STEP_PROOF
+    quick = Histogram(tuple(one for one in whole.bins if one[0] < early))
+    slow = Histogram(tuple(one for one in whole.bins if one[0] > STEP_PROOF * early))
+    rows = [row for part in parts for row in zip(part.series.bw_bytes_per_s, part.series.lat_mean_ns, strict=True)]
+    on_credit = sum(rate for rate, ns in rows if 0 < ns < early) > EARLY_HINT * sum(rate for rate, _ in rows)
+    if on_credit or min(quick.count, slow.count) <= EARLY_HINT * whole.count:
+        return None
+    return 1 - slow.count / whole.count, quick.percentile_ns(50) or 0.0, slow.mean_ns or 0.0
 
 
 def _counters(case: _Case, visits: Sequence[Visit], counted: Mapping[int, float]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
 from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import KeptMeter
-from ioatlas.model.testbed import CpuShares, Testbed, Usage
+from ioatlas.model.testbed import Testbed, Usage
 from ioatlas.model.visit import COUNTED, Visit
 
 if TYPE_CHECKING:
@@ -157,33 +158,17 @@ def _seen(
 
     served_here: cells whose server is one of the other programs, whose processor time says nothing then.
     """
-    usages: dict[str, list[Usage]] = {}
-    generator: dict[str, list[float]] = {}
-    waiting: dict[str, list[float]] = {}
-    cpu: dict[str, list[CpuShares]] = {}
+    found: dict[str, tuple[list[Any], ...]] = defaultdict(lambda: ([], [], [], []))
     for visit in visits:
         if visit.discarded or visit.purpose not in COUNTED:
             continue
-        usage = usage_of(telemetry.get(visit.visit_id, {}))
-        if usage is not None:
-            usages.setdefault(visit.cell_key, []).append(usage)
-        if (waited := telemetry.get(visit.visit_id, {}).get("waiting")) is not None:
-            waiting.setdefault(visit.cell_key, []).append(waited)
-        shares = cpu_shares_of(telemetry.get(visit.visit_id, {}))
-        if shares is not None and visit.cell_key not in served_here:
-            cpu.setdefault(visit.cell_key, []).append(shares)
-        if visit.cpu_percent is not None:
-            generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)
-    keys = usages.keys() | generator.keys()
-    return {
-        key: Seen(
-            tuple(usages.get(key, ())),
-            tuple(generator.get(key, ())),
-            tuple(waiting.get(key, ())),
-            tuple(cpu.get(key, ())),
-        )
-        for key in keys
-    }
+        record = telemetry.get(visit.visit_id, {})
+        busy = None if visit.cpu_percent is None else visit.cpu_percent / 100
+        shares = None if visit.cell_key in served_here else cpu_shares_of(record)
+        readings = (usage_of(record), busy, record.get("waiting"), shares)
+        for kept, reading in zip(found[visit.cell_key], readings, strict=True):
+            kept.extend([] if reading is None else [reading])
+    return {key: Seen(*map(tuple, kept)) for key, kept in found.items() if kept[0] or kept[1]}
 
 
 def _with_limit(estimate: Estimate, limits: Mapping[tuple[str, str], Limit], ceilings: CeilingsOf) -> Estimate:
@@ -208,18 +193,12 @@ def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts)
     known: dict[int, float] = {}
     for visit in visits:
         cell = cells.get(visit.cell_key)
+        of_batch = counts.get((cell.target, visit.batch_id), ()) if cell else ()
+        mine = {count.direction: count for count in of_batch if count.claimed_bytes}
         claimed = {part.direction: part.io_bytes for part in visit.parts if part.io_bytes}
-        mine = (
-            {count.direction: count for count in counts.get((cell.target, visit.batch_id), ()) if count.claimed_bytes}
-            if cell
-            else {}
-        )
-        if not claimed or not all(direction in mine for direction in claimed):
+        if not claimed or not claimed.keys() <= mine.keys():
             continue
-        shares = {
-            direction: min(1.0, mine[direction].counted_bytes / mine[direction].claimed_bytes) for direction in claimed
-        }
-        alone = all(mine[direction].visits == 1 for direction in claimed)
-        if alone or all(not mine[direction].failed for direction in claimed):
-            known[visit.visit_id] = sum(size * shares[direction] for direction, size in claimed.items())
+        seen = [(size, mine[direction]) for direction, size in claimed.items()]
+        if all(one.visits == 1 for _, one in seen) or not any(one.failed for _, one in seen):
+            known[visit.visit_id] = sum(size * min(1.0, one.counted_bytes / one.claimed_bytes) for size, one in seen)
     return known
