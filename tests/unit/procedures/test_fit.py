@@ -379,6 +379,7 @@ READS, PACED, MIX = {"rw": "randread"}, {"rw": "randread", "rate_iops": 400}, {"
         (PACED, Requirement("l", Quantity.READ, 4 * MS, 99.0), "pass"),
         (PACED, Requirement("l", Quantity.READ, 1 * MS, 99.0), "undecided"),  # asks for less
         (PACED, Requirement("l", Quantity.KEPT, 0.95, asked=400.0), "pass"),
+        (PACED | {"iodepth": 80}, Requirement("l", Quantity.KEPT, 0.95, asked=400.0), "pass"),  # it needs no such queue
         (PACED | {"rate_iops": 4000}, Requirement("l", Quantity.KEPT, 0.95, asked=4000.0), "fail"),
         (MIX, Requirement("l", Quantity.IOPS, 300), "pass"),
         (MIX, Requirement("l", Quantity.IOPS, 1000), "undecided"),

@@ -259,7 +259,8 @@ def _rate_by_law(one: Cell, way: str, target: str, seen: Sequence[Cell], laws: M
     less, more = [e for e in same if e.outstanding <= flight][-1:], [e for e in same if e.outstanding >= flight][:1]
     plain = {key: value for key, value in one.options if key not in ("rwmixread", "rate_iops", "rate", "offset")}
     plain |= {"rw": rw, "size": max(each.size_bytes for each in seen)}
-    twin = less[0] if less == more and less else Cell.of(target, plain, sharing=seen[0].sharing)
+    paced = one.loop == "open" and not more  # it keeps no more in flight than it needs
+    twin = less[0] if less and (paced or less == more) else Cell.of(target, plain, sharing=seen[0].sharing)
     told = next(iter(foretold([twin], laws, math.inf)), None)
     if told is None or not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
         return None
