@@ -11,6 +11,7 @@ import click
 
 from ioatlas.cli._arguments import PathOrWord, corrections_option
 from ioatlas.cli._output import room, say_json
+from ioatlas.model.units import grouped
 
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed
@@ -85,10 +86,7 @@ def _fitting(texts: Sequence[str], width: int) -> str:
 
 def _groups(found: Testbed) -> dict[str, list[Fact]]:
     """By the first word of their names."""
-    groups: dict[str, list[Fact]] = {}
-    for fact in found.facts:
-        groups.setdefault(fact.name.split(".")[0], []).append(fact)
-    return groups
+    return grouped((fact.name.split(".")[0], fact) for fact in found.facts)
 
 
 def _print(found: Testbed) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.units import grouped
 
 STATE = "in a tree"
 """State of the files before such a load: as the operation before it left them."""
@@ -151,7 +152,4 @@ def tree_cell(tree: Tree, operation: Operation) -> Cell:
 
 def trees_of(cells: Iterable[Cell]) -> dict[Tree, list[Cell]]:
     """The cells of each tree in the order of their operations; trees in the order first seen."""
-    trees: dict[Tree, list[Cell]] = {}
-    for cell in cells:
-        trees.setdefault(Tree.of(cell), []).append(cell)
-    return trees
+    return grouped((Tree.of(cell), cell) for cell in cells)

@@ -9,13 +9,13 @@ a bare letter (`4k`, `1m`) is binary as fio users expect.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil, inf
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from ioatlas.model.errors import UsageError
 
@@ -27,6 +27,18 @@ def words(text: str) -> tuple[str, ...]:
 def pairs(text: str) -> dict[str, str]:
     """Words with what each stands for: 'b=block s=size'."""
     return dict(word.split("=", 1) for word in text.split())
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def grouped(told: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """Values by their keys, each in the order in which they come."""
+    found: dict[_Key, list[_Value]] = {}
+    for key, value in told:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}

@@ -20,6 +20,8 @@ from math import log, sqrt
 from statistics import median, variance
 from typing import Literal
 
+from ioatlas.model.units import grouped
+
 GAIN, MOST_GAIN = 0.02, 0.05
 """A load must be this much faster to be preferred to a smaller one, and to count as growth; more where trials of one
 load differ more.
@@ -189,9 +191,7 @@ def _best(loads: Iterable[Load], gain: float) -> Load | None:
 
 def loads_of(goal: Goal, history: Iterable[Trial], failed: Iterable[Point] = ()) -> dict[Point, Load]:
     """Medians and verdict of every load tried; `failed` ones could not be run at all."""
-    by_point: dict[Point, list[Trial]] = {}
-    for trial in history:
-        by_point.setdefault(trial.point, []).append(trial)
+    by_point = grouped((trial.point, trial) for trial in history)
     loads = {
         point: Load(
             point,
@@ -211,10 +211,7 @@ def loads_of(goal: Goal, history: Iterable[Trial], failed: Iterable[Point] = ())
 
 def needed_gain(history: Iterable[Trial]) -> float:
     """1.5 standard deviations of the logarithm of one load's trials, pooled, within 2% and 5%."""
-    by_point: dict[Point, list[float]] = {}
-    for trial in history:
-        if trial.iops > 0:
-            by_point.setdefault(trial.point, []).append(log(trial.iops))
+    by_point = grouped((trial.point, log(trial.iops)) for trial in history if trial.iops > 0)
     freedom = sum(len(values) - 1 for values in by_point.values())
     squares = sum(variance(values) * (len(values) - 1) for values in by_point.values() if len(values) > 1)
     return min(MOST_GAIN, max(GAIN, 1.5 * sqrt(squares / freedom))) if freedom else GAIN

@@ -17,7 +17,7 @@ from typing import Literal
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import SniaTest
-from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.units import format_duration, format_size, grouped
 from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
 from ioatlas.store.toml import shipped
 
@@ -69,9 +69,7 @@ def passes(test: Test, cells: Iterable[Cell]) -> tuple[tuple[Cell, ...], ...]:
     Raises UsageError when a pass lacks the cell whose value is tracked, or has it twice.
     """
     procedure = PROCEDURES[test]
-    groups: dict[object, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.option.get(procedure.apart) if procedure.apart else "", []).append(cell)
+    groups = grouped((cell.option.get(procedure.apart) if procedure.apart else "", cell) for cell in cells)
     for group in groups.values():
         if sum(procedure.tracks(cell) for cell in group) != 1:
             words = ", ".join(f"{name} {value}" for name, value in procedure.tracked.items())

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.errors import UsageError
+from ioatlas.model.units import grouped
 from ioatlas.stats.distributions import NEWTON_STEPS, beta_below, t_beyond, t_tail
 from ioatlas.stats.warmup import Floats, change_points, noise_around, without_step
 
@@ -241,9 +242,7 @@ def wander(cells: Sequence[Hashable], values: Sequence[float]) -> tuple[int, int
     cells, values: shape (n,); values positive. A cell read once tells nothing. Places are those of the input.
     """
     logs = np.log(np.asarray(values, dtype=float))
-    places: dict[Hashable, list[int]] = {}
-    for place, cell in enumerate(cells):
-        places.setdefault(cell, []).append(place)
+    places = grouped((cell, place) for place, cell in enumerate(cells))
     residual = logs.copy()
     for mine in places.values():
         residual[mine] -= logs[mine].mean()

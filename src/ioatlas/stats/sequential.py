@@ -13,7 +13,6 @@ model (Brown, Durbin and Evans 1975) are independent and normal too.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from ioatlas.model.units import grouped
 from ioatlas.stats.distributions import normal_tail, t_tail
 
 METHOD = "self-starting-cusum/2"
@@ -180,9 +180,7 @@ class Watcher:
         Where a small change went before a large one, the large one is meant: its place is where the mean of what
         follows is furthest off for its number of values.
         """
-        earlier: dict[Hashable, list[float]] = defaultdict(list)
-        for value, phase in self._values[self._begin : since]:
-            earlier[phase].append(value)
+        earlier = grouped((phase, value) for value, phase in self._values[self._begin : since])
         pairs = [
             (at, value, float(np.mean(earlier[phase])))
             for at, (value, phase) in enumerate(self._values[since : at + 1], since)

@@ -20,7 +20,7 @@ from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.options import JobValue, Purge
 from ioatlas.model.outcomes import Emit, Event, LaidOuts, PreparedTarget, PreparedTargets
 from ioatlas.model.target import Group, Target, on_members, place_options
-from ioatlas.model.units import format_size_rounded
+from ioatlas.model.units import format_size_rounded, grouped
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store import confined
 from ioatlas.store.journal import Journal
@@ -444,10 +444,7 @@ class Sites:
 
 
 def _by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.target, []).append(cell)
-    return found
+    return grouped((cell.target, cell) for cell in cells)
 
 
 def _check_holes(target: Target, use: TargetUse, path: str, size_bytes: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas.model.errors import UsageError
+from ioatlas.model.units import grouped
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.fairness import State
@@ -174,9 +175,7 @@ def replies_of(database: Database, result_id: str) -> tuple[Reply, ...]:
         .where(reply.c.result_id == result_id)
         .order_by(reply.c.version.desc())
     )
-    by_account: dict[str, list[Reply]] = {}
-    for one in (Reply(**row) for row in database.rows(asked)):
-        by_account.setdefault(one.account_id, []).append(one)
+    by_account = grouped((one.account_id, one) for one in (Reply(**row) for row in database.rows(asked)))
     newest = [Reply(**{**vars(versions[0]), "older": tuple(versions[1:])}) for versions in by_account.values()]
     return tuple(sorted(newest, key=lambda one: one.written_at))
 

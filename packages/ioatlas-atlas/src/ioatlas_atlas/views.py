@@ -13,7 +13,7 @@ from typing import Any
 
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.errors import IoAtlasError
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size, per_cent
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size, grouped, per_cent
 from ioatlas.report.export.to_parquet import can, parquet
 from ioatlas.report.redact import names_site
 from ioatlas.report.table import Value, csv_text, meaning, plain
@@ -201,10 +201,8 @@ def told_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def loads(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Of each kind and block size the depth that gives most, and one in flight."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for one in rows:
-        key = tuple(one[name] for name in ("protocol", "link", "rw", "direction", "bs_bytes"))
-        groups.setdefault(key, []).append(one)
+    kind = ("protocol", "link", "rw", "direction", "bs_bytes")
+    groups = grouped((tuple(one[name] for name in kind), one) for one in rows)
     most = [max(each, key=lambda one: (one["iops_low"] or 0, one["iops"])) for each in groups.values()]
     alone = [[one for one in each if one["in_flight"] == 1] for each in groups.values()]
     return [one for top, first in zip(most, alone, strict=True) for one in [*(f for f in first if f is not top), top]]

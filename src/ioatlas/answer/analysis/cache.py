@@ -21,7 +21,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.summary import Trust
-from ioatlas.model.units import format_count, format_latency, format_size, format_size_rounded
+from ioatlas.model.units import format_count, format_latency, format_size, format_size_rounded, grouped
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Histogram, Part, Purpose, Visit
 
@@ -217,10 +217,9 @@ def judge_caches(
         for e in estimates
         if e.kind == "measured" and e.n_visits and e.bw_bytes_per_s
     }
-    by_cell: dict[str, list[Visit]] = defaultdict(list)
-    for visit in visits:
-        if visit.purpose is Purpose.SWEEP and not visit.discarded:
-            by_cell[visit.cell_key].append(visit)
+    by_cell = grouped(
+        (visit.cell_key, visit) for visit in visits if visit.purpose is Purpose.SWEEP and not visit.discarded
+    )
     with_holes = set(holes)
     for (key, _), case in cases.items():
         mine = sorted(by_cell.get(key, []), key=lambda visit: (visit.started_at, visit.visit_id))

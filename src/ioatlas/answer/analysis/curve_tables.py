@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ioatlas.answer.analysis.load_curve import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
-from ioatlas.model.units import format_count, format_latency, format_rate
+from ioatlas.model.units import format_count, format_latency, format_rate, grouped
 
 MEASURES = (("lat_mean_ns", "mean"), ("lat_p95_ns", "p95"), ("lat_p99_ns", "p99"))
 """Field of a load point, and its word."""
@@ -24,10 +24,10 @@ def curve_charts(curves: Sequence[LoadCurve]) -> tuple[Panel, ...]:
 
 
 def _phases(curve: LoadCurve) -> dict[str, list[LoadPoint]]:
-    found: dict[str, list[LoadPoint]] = {}
-    for point in sorted(curve.points, key=lambda one: one.iops.value):
-        found.setdefault("" if point.percent is None else point.phase, []).append(point)
-    return found
+    return grouped(
+        ("" if point.percent is None else point.phase, point)
+        for point in sorted(curve.points, key=lambda one: one.iops.value)
+    )
 
 
 def _panel(curve: LoadCurve, phase: str, points: Sequence[LoadPoint]) -> Panel:

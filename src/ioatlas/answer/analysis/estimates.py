@@ -19,7 +19,7 @@ from ioatlas.answer.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, fewer_n
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.fixed_work import tool_of
-from ioatlas.model.units import format_latency
+from ioatlas.model.units import format_latency, grouped
 from ioatlas.model.verdict import VerdictCode, sentences
 from ioatlas.model.visit import Flush, Histogram, Part, Purpose, Visit
 from ioatlas.plan.stopping import Grade
@@ -205,18 +205,13 @@ def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
 
 def readings_of(visits: Iterable[Visit]) -> _Rows:
     """What the kept visits say, by cell key and direction."""
-    kept: dict[str, list[Visit]] = {}
-    for visit in visits:
-        if not visit.discarded:
-            kept.setdefault(visit.cell_key, []).append(visit)
-    rows: _Rows = {}
-    for key, mine in kept.items():
-        for visit in judged_visits(mine):
-            for part in visit.parts:
-                rows.setdefault((key, part.direction), []).append(
-                    VisitReading(visit, part, window_values(part, visit.window_start_ms))
-                )
-    return rows
+    kept = grouped((visit.cell_key, visit) for visit in visits if not visit.discarded)
+    return grouped(
+        ((key, part.direction), VisitReading(visit, part, window_values(part, visit.window_start_ms)))
+        for key, mine in kept.items()
+        for visit in judged_visits(mine)
+        for part in visit.parts
+    )
 
 
 def _pool_of(cell: Cell) -> str:

@@ -27,7 +27,7 @@ from ioatlas.model.factors import (
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
-from ioatlas.model.units import format_rate, per_cent, words
+from ioatlas.model.units import format_rate, grouped, per_cent, words
 from ioatlas.stats.distributions import t_quantile
 from ioatlas.stats.intervals import t_half_width
 
@@ -81,10 +81,7 @@ def _together(members: Sequence[Member]) -> Member:
     """Members with the same factors throughout are repeats of one."""
     if len(members) == 1:
         return members[0]
-    measured: dict[tuple[Load, str], list[Measured]] = {}
-    for member in members:
-        for place, one in member.measured.items():
-            measured.setdefault(place, []).append(one)
+    measured = grouped(place for member in members for place in member.measured.items())
     name = " + ".join(member.name for member in members)
     return Member(name, members[0].factors, {place: combined(values) for place, values in measured.items()})
 
@@ -315,10 +312,7 @@ def _of_texts(line: FactorLine) -> Mapping[str, Value]:
 
 def factor_charts(effects: FactorEffects) -> tuple[Panel, ...]:
     """A chart for each factor of numbers and each direction; a line for each set of values of the others."""
-    groups: dict[tuple[str, str], list[FactorLine]] = {}
-    for line in effects.lines:
-        if line.numeric:
-            groups.setdefault((line.factor, line.direction), []).append(line)
+    groups = grouped(((line.factor, line.direction), line) for line in effects.lines if line.numeric)
     return tuple(_chart(factor, lines) for (factor, _), lines in groups.items())
 
 

@@ -5,6 +5,7 @@ other. How long work takes is foretold from other records of the same operation.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
@@ -16,7 +17,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
 from ioatlas.model.panel import Line, Panel, Series, Table
-from ioatlas.model.units import format_size, rate_units
+from ioatlas.model.units import format_size, grouped, rate_units
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import few_visits_interval
 
@@ -66,9 +67,9 @@ def charts(
     """
     several_targets = len({reading.cell.target for reading in found}) > 1
     along = "bs" if by_operation and len({reading.place[2] for reading in found}) > 1 else "size"
-    panels: dict[tuple[str, str], list[Reading]] = {}
-    for reading in found:
-        panels.setdefault((reading.cell.target, operation_of(reading.cell) if by_operation else ""), []).append(reading)
+    panels = grouped(
+        ((reading.cell.target, operation_of(reading.cell) if by_operation else ""), reading) for reading in found
+    )
     for (target, operation), mine in panels.items():
         title = operation or "throughput against file size"
         yield chart(
@@ -98,9 +99,7 @@ def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[
 
 
 def _note(mine: Sequence[Reading]) -> str:
-    counts: dict[str, int] = {}
-    for reading in mine:
-        counts[reading.cell.key] = counts.get(reading.cell.key, 0) + 1
+    counts = Counter(reading.cell.key for reading in mine)
     low, high = min(counts.values()), max(counts.values())
     return f"Work-bounded; mean and standard deviation of {low if low == high else f'{low} to {high}'} visits."
 

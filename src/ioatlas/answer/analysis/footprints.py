@@ -15,7 +15,7 @@ from statistics import mean, median
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.units import format_size_rounded
+from ioatlas.model.units import format_size_rounded, grouped
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Purpose, Visit
 
@@ -83,10 +83,9 @@ def with_history(
     """The estimates with what was written to their footprint before, and notes that say so; reads of holes are
     marked as such.
     """
-    by_cell: dict[str, list[Visit]] = {}
-    for visit in visits:
-        if not visit.discarded and visit.purpose is Purpose.SWEEP:
-            by_cell.setdefault(visit.cell_key, []).append(visit)
+    by_cell = grouped(
+        (visit.cell_key, visit) for visit in visits if not visit.discarded and visit.purpose is Purpose.SWEEP
+    )
     return tuple(_marked(estimate, by_cell.get(estimate.cell.key, []), history) for estimate in estimates)
 
 

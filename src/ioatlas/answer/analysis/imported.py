@@ -15,7 +15,7 @@ from ioatlas.answer.analysis.imported_answer import caching, methods, statistic,
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading, Labelled
-from ioatlas.model.units import format_count, format_latency, format_rate, words
+from ioatlas.model.units import format_count, format_latency, format_rate, grouped, words
 from ioatlas.model.verdict import VerdictCode
 
 AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
@@ -71,9 +71,7 @@ def imported_map(found: Iterable[Labelled], *, one_by_one: bool = False) -> Impo
     )
     if not one_by_one:
         estimates = with_repeats(kept, estimates)
-    by_series: dict[str, list[Labelled]] = {}
-    for one, name in zip(kept, names, strict=True):
-        by_series.setdefault(name, []).append(one)
+    by_series = grouped((name, one) for one, name in zip(kept, names, strict=True))
     told = {name: methods(one.reading for one in those) for name, those in by_series.items()}
     return ImportedMap(tuple(by_series), _axes(options), estimates, told, by_series)
 
@@ -381,9 +379,7 @@ def counterparts(first: Iterable[Load], second: Iterable[Load]) -> tuple[list[tu
     leaves one counterpart.
     """
     theirs = dict.fromkeys(second)
-    by_operation: dict[tuple[str, str], list[Load]] = {}
-    for load in theirs:
-        by_operation.setdefault(load[:2], []).append(load)
+    by_operation = grouped((load[:2], load) for load in theirs)
     fits: dict[Load, list[Load]] = {}
     back: dict[Load, list[Load]] = {}
     for load in dict.fromkeys(first):

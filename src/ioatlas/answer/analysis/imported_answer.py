@@ -16,7 +16,7 @@ import numpy as np
 from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.imported_reading import ImportedReading, Labelled
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, grouped
 from ioatlas.stats.intervals import t_half_width
 
 CACHED_BY_DESIGN = "record rewrite"
@@ -148,9 +148,7 @@ def differences(sets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     names = list(dict.fromkeys(name for facts in sets.values() for name in facts))
     found = {}
     for name in names:
-        by_value: dict[str, list[str]] = {}
-        for label, facts in sets.items():
-            by_value.setdefault(facts.get(name, "no figure"), []).append(label)
+        by_value = grouped((facts.get(name, "no figure"), label) for label, facts in sets.items())
         if len(by_value) > 1:
             found[name] = "; ".join(f"{value} ({several(labels, 4)})" for value, labels in by_value.items())
     return found

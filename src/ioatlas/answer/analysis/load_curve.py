@@ -13,7 +13,7 @@ from enum import StrEnum
 from ioatlas.answer.analysis.estimates import cell_verdict, window_values
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Sizing, Spread, StreamPoint
-from ioatlas.model.units import format_count
+from ioatlas.model.units import format_count, grouped
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats.distributions import Z95
@@ -51,10 +51,7 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
     worst = max(known, key=lambda one: one.behind, default=None)
     rates = log_t_interval([_rate(visit, "iops") for visit in kept])
     offered = offered_iops(cell) or None
-    meters: dict[str, list[float]] = {}
-    for visit in kept:
-        for name, value in watts.get(visit.visit_id, {}).items():
-            meters.setdefault(name, []).append(value)
+    meters = grouped(read for visit in kept for read in watts.get(visit.visit_id, {}).items())
     overloaded = any(visit.verdict.code is VerdictCode.OVERLOADED for visit in kept)
     notes = [LATENCY_NOTE] if cell.loop == "open" else []
     notes += sorted({visit.verdict.text for visit in kept if visit.verdict.code in _NOTED})
@@ -197,9 +194,7 @@ def _summary(cell: Cell) -> dict[str, OptionValue]:
 
 def together(parts: Iterable[Part]) -> Iterator[Part]:
     """Parts of several streams as one for each direction; interval series are added where they have the same grid."""
-    groups: dict[str, list[Part]] = {}
-    for part in parts:
-        groups.setdefault(part.direction, []).append(part)
+    groups = grouped((part.direction, part) for part in parts)
     for direction, mine in groups.items():
         ios = sum(part.total_ios for part in mine)
         means = [(part.total_ios, part.lat_mean_ns) for part in mine if part.lat_mean_ns is not None]

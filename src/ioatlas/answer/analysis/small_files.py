@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ioatlas.answer.analysis.best import eligible
@@ -14,7 +13,7 @@ from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.panel import Table
 from ioatlas.model.summary import Headline
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, grouped
 
 NO_SERVER_NS = 20_000
 """A call that takes less in the mean was answered by the client: a network and a server take longer."""
@@ -52,10 +51,7 @@ def described(cell: Cell) -> str:
 
 def tree_headlines(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]:
     """The rates of each operation, of which the highest stands for it; doubtful ones where there are no others."""
-    found: dict[tuple[str, Operation], list[Estimate]] = defaultdict(list)
-    for e in estimates:
-        if e.iops:
-            found[e.cell.target, tree_operation(e.cell)].append(e)
+    found = grouped(((e.cell.target, tree_operation(e.cell)), e) for e in estimates if e.iops)
     order = list(Operation)
     for (target, operation), mine in sorted(found.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
         for e in eligible(mine) or mine:

@@ -28,7 +28,7 @@ from ioatlas.answer.analysis.imported_answer import SMALL_BYTES, in_flight, name
 from ioatlas.answer.analysis.trust import GOOD_WIDTH, IDLE, again, badge, doubts_of
 from ioatlas.answer.analysis.wording import Namer, plural, size_text
 from ioatlas.model.cell import FLUSHES
-from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
+from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.finding import Value
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import (
@@ -43,7 +43,7 @@ from ioatlas.model.summary import (
     Summary,
     Trust,
 )
-from ioatlas.model.units import format_rate, parse_duration_seconds
+from ioatlas.model.units import format_rate, grouped, parse_duration_seconds
 
 One = TypeVar("One")
 MOST_SMALL_BYTES = 64 << 10
@@ -266,10 +266,7 @@ def _reading(e: Estimate) -> LoadReading:
 
 
 def _bottlenecks(estimates: Iterable[Estimate]) -> tuple[Count, ...]:
-    found: dict[str, list[Limit]] = defaultdict(list)
-    for e in estimates:
-        if e.limit is not None and e.kind == "measured":
-            found[e.limit.resource].append(e.limit)
+    found = grouped((e.limit.resource, e.limit) for e in estimates if e.limit is not None and e.kind == "measured")
     ranked = sorted(found.items(), key=lambda item: (item[0] == UNDETERMINED, -len(item[1])))
     stated = {name: [one.probability for one in limits if one.probability is not None] for name, limits in ranked}
     return tuple(Count(name, len(limits), fmean(stated[name]) if stated[name] else None) for name, limits in ranked)

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from ioatlas.answer.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.answer.analysis.drift import shifts
 from ioatlas.answer.analysis.imported_answer import MIDDLE, UNKNOWN, unsound
-from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode, Value
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Advice, Doubt, DoubtCode, Headline, SmallIo, Trust
-from ioatlas.model.units import parse_duration_seconds, round_budget
+from ioatlas.model.units import grouped, parse_duration_seconds, round_budget
 from ioatlas.model.verdict import UnmeasuredCode, VerdictCode
 
 
@@ -192,9 +191,7 @@ def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Do
     failed = [u for u in result.unmeasured if u.reason.code is UnmeasuredCode.FAILED and u.cell.key not in have]
     if not failed:
         return
-    by_reason: dict[str, list[Cell]] = {}
-    for one in failed:
-        by_reason.setdefault(one.reason.detail, []).append(one.cell)
+    by_reason = grouped((one.reason.detail, one.cell) for one in failed)
     share = len(failed) / (len(failed) + len({e.cell.key for e in measured}))
     level = Trust.LOW if CELLS.level(share) is Trust.LOW else Trust.FAIR
     for reason, cells in list(by_reason.items())[:MOST_REASONS]:

@@ -18,7 +18,7 @@ from ioatlas.answer.results.sides import Aligned, Side, align, read_campaign, re
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.errors import UsageError
 from ioatlas.model.quantities import LOWER_IS_BETTER
-from ioatlas.model.units import format_size_rounded
+from ioatlas.model.units import format_size_rounded, grouped
 
 MOST_SIDES = 40
 GATE_LEVEL = 0.001
@@ -274,9 +274,7 @@ class Apart:
 
     def sentence(self, names: Sequence[str]) -> str:
         """`page cache: direct (a, b), buffered (c)`."""
-        sides: dict[str, list[str]] = {}
-        for name, value in zip(names, self.values, strict=True):
-            sides.setdefault(value or "not told", []).append(name)
+        sides = grouped((value or "not told", name) for name, value in zip(names, self.values, strict=True))
         told = ", ".join(f"{_short(value)} ({', '.join(who)})" for value, who in sides.items())
         return f"{self.name}: {told}"
 

@@ -27,6 +27,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Configuration, Factor, FactorEffects, Load, Measured, Member, is_blocked
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult, ProductCost
+from ioatlas.model.units import grouped
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 
 
@@ -157,9 +158,7 @@ def _over(result: CampaignResult, prices: Prices, name: str) -> CampaignResult:
 
 def _held(priced: Sequence[Configuration], prices: Prices, name: str) -> set[str]:
     """Factors that differ between configurations of one price."""
-    groups: dict[Factor, list[Configuration]] = {}
-    for one in priced:
-        groups.setdefault(prices[one.name][name], []).append(one)
+    groups = grouped((prices[one.name][name], one) for one in priced)
     return {
         key
         for group in groups.values()

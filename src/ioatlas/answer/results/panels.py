@@ -20,6 +20,7 @@ from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
 from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.result import PERCENTS, CampaignResult
+from ioatlas.model.units import grouped
 from ioatlas.stats.distributions import Z95
 from ioatlas.stats.intervals import (
     Interval,
@@ -241,10 +242,7 @@ def _by_law(one: Reading) -> Interval | None:
 
 def _totals(parts: Sequence[Sequence[Reading]], quantity: str) -> list[float]:
     """Rates of one visit's directions add up; of latencies the slower direction counts."""
-    by_visit: dict[float, list[float]] = {}
-    for part in parts:
-        for row in part:
-            by_visit.setdefault(row.time, []).append(row.value)
+    by_visit = grouped((row.time, row.value) for part in parts for row in part)
     join = max if quantity.startswith("lat") else sum
     return [float(join(values)) for values in by_visit.values() if len(values) >= len(parts)]
 

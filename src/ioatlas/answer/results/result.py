@@ -51,7 +51,7 @@ from ioatlas.model.outcomes import (
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
-from ioatlas.model.units import format_duration
+from ioatlas.model.units import format_duration, grouped
 from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
@@ -328,10 +328,7 @@ def load_history(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[V
     """What had been written to the footprint of each visit when it began, by visit_id."""
     places = Places(cell for cell, _ in journal.cells())
     steps = {step.what for each in STEPS.values() for step in each}
-    prepared: dict[str, list[float]] = {}
-    for at, target, what, _ in journal.ledger():
-        if what in steps:
-            prepared.setdefault(target, []).append(at)
+    prepared = grouped((target, at) for at, target, what, _ in journal.ledger() if what in steps)
     return written_before(cells, visits, places.footprint, prepared)
 
 

@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,6 +38,7 @@ from ioatlas.load.fleet.sharing import job_of, participants, span_seconds
 from ioatlas.load.fleet.ssh import SshClient
 from ioatlas.load.fleet.systems import job_for, path_of
 from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.model.units import grouped
 from ioatlas.store import confined
 
 OUTPUT, JOB_FILE = "fio.json", "job.fio"
@@ -326,10 +326,9 @@ def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
             where="--clients",
             remedy=f"install {ours} there, or name its path as `fio` in the hosts file",
         )
-    others: dict[str, list[str]] = defaultdict(list)
-    for name, facts in found.items():
-        if facts.fio_version and facts.fio_version != ours:
-            others[facts.fio_version].append(name)
+    others = grouped(
+        (facts.fio_version, name) for name, facts in found.items() if facts.fio_version and facts.fio_version != ours
+    )
     if others:
         told = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(others.items()))
         raise UsageError(

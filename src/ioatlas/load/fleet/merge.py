@@ -27,6 +27,7 @@ from ioatlas.load.fio.series import series_of
 from ioatlas.load.fleet.client import ClockOffset
 from ioatlas.load.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
+from ioatlas.model.units import grouped
 from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Flush, Histogram, Part, Purpose, SectionState, Series, Visit, VisitShare
 from ioatlas.store import confined
@@ -311,11 +312,7 @@ def _cores(visits: Sequence[Visit]) -> tuple[float, float] | None:
 
 def _by(pieces: Sequence[_Piece], name_of: Callable[[_Source], str]) -> dict[str, list[_Piece]]:
     """The pieces of each client, or of each target; nothing where there are none to tell apart."""
-    found: dict[str, list[_Piece]] = {}
-    for piece in pieces:
-        if name := name_of(piece[0].source):
-            found.setdefault(name, []).append(piece)
-    return found
+    return grouped((name, piece) for piece in pieces if (name := name_of(piece[0].source)))
 
 
 def _share(pieces: Sequence[_Piece], section: Section) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from urllib.parse import urlsplit
 
 from ioatlas.load.machine.telemetry import Beats, Recorder
 from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.model.units import grouped
 
 Of = Literal["target", "client"]
 TIMEOUT_SECONDS = 3.0
@@ -239,10 +240,7 @@ class PowerLog(Recorder):
 
 def mean_watts(samples: Iterable[PowerSample], begin: float = -math.inf, end: float = math.inf) -> dict[str, float]:
     """Mean watts by meter over [begin, end]; meters with nothing inside are left out."""
-    inside: dict[str, list[float]] = {}
-    for one in samples:
-        if begin <= one.end <= end:
-            inside.setdefault(one.meter, []).append(one.watts)
+    inside = grouped((one.meter, one.watts) for one in samples if begin <= one.end <= end)
     return {name: fmean(watts) for name, watts in inside.items()}
 
 

@@ -18,6 +18,7 @@ from ioatlas.load.fio.batch import Batch
 from ioatlas.measure.run.steps import REPORT_SECONDS, Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
+from ioatlas.model.units import grouped
 from ioatlas.model.visit import Purpose
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
@@ -95,9 +96,7 @@ class SequencedSteps(Steps, Generic[One]):
     def _plan_replicate(self, sequences: Iterable[One], replicate: int) -> None:
         """Plan one visit of every operation of `sequences`, all of them in a random order."""
         generator = random.Random(f"{self.session.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
-        groups: dict[Hashable, list[One]] = {}
-        for one in sequences:
-            groups.setdefault(self.side_by_side(one), []).append(one)
+        groups = grouped((self.side_by_side(one), one) for one in sequences)
         order = list(groups.values())
         generator.shuffle(order)
         rows = []

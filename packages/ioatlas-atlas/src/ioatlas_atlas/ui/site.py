@@ -43,7 +43,7 @@ from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError,
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_size, words
+from ioatlas.model.units import format_size, grouped, words
 from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
 from ioatlas.report.table import MEANINGS, Meaning, Value, entries, joint_table, meanings
@@ -293,10 +293,7 @@ def _protocol(target: Target) -> str:
 
 def _best(estimates: Iterable[Estimate]) -> Iterator[tuple[str, list[Any]]]:
     """Of each kind of load the best value, one that may rank before any that may not."""
-    found: dict[str, list[Estimate]] = defaultdict(list)
-    for e in estimates:
-        if e.bw_bytes_per_s and (kind := _load(e.cell, e.direction)):
-            found[kind].append(e)
+    found = grouped((kind, e) for e in estimates if e.bw_bytes_per_s and (kind := _load(e.cell, e.direction)))
     for kind, members in found.items():
         e = max(members, key=lambda one: (not _mark(one), one.bw_bytes_per_s or 0.0))
         yield kind, [*map(_rounded, (e.bw_bytes_per_s, e.iops, e.lat_p99_ns)), e.cell.outstanding, _mark(e)]

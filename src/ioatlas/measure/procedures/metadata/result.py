@@ -15,7 +15,7 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Panel, Series
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import MOVES_DATA, Operation, Tree, tree_operation
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, grouped
 from ioatlas.model.visit import Purpose, Visit
 
 _NAMES = {"size": "File size", "nrfiles": "Files of each job", "numjobs": "Jobs", "depth": "Levels of directories"}
@@ -62,9 +62,7 @@ def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:
     along = _along([reading.cell for reading in found])
     if along is None:
         return
-    panels: dict[tuple[str, Operation], list[TreeReading]] = {}
-    for reading in found:
-        panels.setdefault((reading.cell.target, tree_operation(reading.cell)), []).append(reading)
+    panels = grouped(((reading.cell.target, tree_operation(reading.cell)), reading) for reading in found)
     several = len({target for target, _ in panels}) > 1
     order = list(Operation)
     for (target, operation), mine in sorted(panels.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):

@@ -17,6 +17,7 @@ from ioatlas.answer.analysis.load_curve import Rate, RateState, mean_interval, p
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.load_curve import Sizing
 from ioatlas.model.outcomes import KeptRecord
+from ioatlas.model.units import grouped
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Histogram, Purpose, Visit
 from ioatlas.plan.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
@@ -351,10 +352,7 @@ def load_tuning(journal: Journal) -> Tuning:
     if outcome.best is not None:
         cell = closed_cell(outcome.best.point, cells.values())
         best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
-    steps: dict[str, list[Visit]] = {}
-    for v in visits:
-        if v.purpose == CURVE and not v.discarded and v.parts:
-            steps.setdefault(v.cell_key, []).append(v)
+    steps = grouped((v.cell_key, v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts)
     sustained = best.iops_low if best else None
     curve = [curve_point(cells[key], mine, goal, sustained) for key, mine in steps.items()]
     limited_by = journal.kept(TuneEnd).by or outcome.limited_by
