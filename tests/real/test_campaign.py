@@ -224,9 +224,9 @@ def nbd(tmp_path):
         uri = f"nbd+unix:///?socket={socket}"
         process = None
 
-        def up(self):
+        def up(self, words=("memory", "64M")):
             socket.unlink(missing_ok=True)
-            self.process = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), "memory", "64M"])
+            self.process = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), *words])
             wait_for(socket.exists)
 
         def kill(self):
@@ -258,6 +258,20 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
     assert not (tmp_path / "w").exists()
     written = ioatlas("map", "--campaign", file, "-o", tmp_path / "w", "--overwrite", f"{nbd.uri} {64 << 20}")
     assert written.returncode == 0, written.stderr
+
+
+@pytest.mark.unmeasured
+def test_jobs_that_a_server_does_not_serve_at_a_time_are_left_out(nbd, tmp_path):
+    nbd.kill()
+    nbd.up(("--filter=noparallel", "memory", "64M", "serialize=connections"))
+    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"], bs=["64k"])
+    file.write_text(file.read_text().replace("[sweep]", "[sweep]\nnumjobs = [1, 4]"))
+    told = ioatlas("map", "--campaign", file, "-o", tmp_path / "c", "--json")
+    assert told.returncode == 0, told.stderr
+    assert "use --numjobs 1 and a larger --iodepth" in told.stdout
+    ((reason,),) = rows(tmp_path / "c", "select reason from cell where reason != ''")
+    assert reason == "not admissible: the server takes 1 connection at a time"
+    assert "may be faster" not in ioatlas("show", tmp_path / "c", "-v").stdout
 
 
 @pytest.mark.long("run", "store")

@@ -179,7 +179,8 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, tuple[Finding, ...]
     if by_law:
         from ioatlas.answer.law.cells import told_estimates
 
-        estimates = told_estimates(estimates, fits, read.cells.values())
+        able = [cell for cell, reason in read.rows if not reason.startswith(UnmeasuredCode.NOT_ADMISSIBLE)]
+        estimates = told_estimates(estimates, fits, able)
     measured = {estimate.cell.key for estimate in estimates}
     predicted: _Estimates = ()
     if fits and are_foretold(parts.journal, parts.spec):
