@@ -184,15 +184,11 @@ class ReplicateRow:
 
 @dataclass(frozen=True)
 class Wander:
-    """A target whose level did not stay, inside replicates or between them. change: from one moment (s since its first
-    reading) to a later one, a share. now: bytes/s of each direction in the end, where they are known.
-    """
+    """A target whose level did not stay, inside replicates or between them: by which share it changed, and how."""
 
     target: str
     change: float
-    begin_seconds: float
-    end_seconds: float
-    now: Mapping[str, float] = field(default_factory=dict)
+    words: str
 
 
 @dataclass(frozen=True)

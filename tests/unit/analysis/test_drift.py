@@ -103,7 +103,7 @@ def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted()
     assert list(drift_findings(())) == []
     (finding,) = drift_findings((), found)
     assert finding.code == "drift"
-    assert f"by {abs(one.change):.0%} from {one.begin_seconds:.0f} s" in finding.values["moved"][0]["shift"]
+    assert f"by {abs(one.change):.0%} from " in finding.values["moved"][0]["shift"]
     # Once is enough: what the replicates say of a target stands by itself.
     moved = replicate_rows(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
     ((share, words, target),) = shifts(moved, [replace(one, target="t")])

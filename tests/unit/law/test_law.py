@@ -16,7 +16,7 @@ import pytest
 from ioatlas.answer.law import kept
 from ioatlas.answer.law.cells import MOST_FORETOLD, foretold, measured, told_estimates
 from ioatlas.answer.law.choose import main_cells
-from ioatlas.answer.law.course import Course, cut
+from ioatlas.answer.law.course import Course, _stops, cut
 from ioatlas.answer.law.fit import _fit_shape, _moves, _starts, fit_law
 from ioatlas.answer.law.kept import fit_of, record_of
 from ioatlas.answer.law.limits import burst_findings, limit_of
@@ -27,6 +27,7 @@ from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.visit import Histogram
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, WriteBack, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")
@@ -419,18 +420,30 @@ def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
 
 def test_a_target_that_slows_down_is_said_to_and_its_numbers_reach_from_the_mean_to_the_end():
     target, courses, fit = steady_mapped()
-    assert not [*wanders_of({"t": fit}, ())]
+    assert not [*wanders_of({"t": fit}, (), {})]
     end = courses[-1].start + courses[-1].ended
     slower = []
     for one in courses:
         middles = (one.edges[1:] + one.edges[:-1]) / 2
         ios = np.diff(one.done) * np.exp(-0.2 * (one.start + middles) / end)
         slower.append(replace(one, done=np.append(0.0, np.cumsum(ios)), moved=float(ios.sum())))
-    (one,) = wanders_of({"t": (fit := fit_law(slower))}, ())
-    assert one.change == pytest.approx(math.expm1(-0.2), abs=0.03)
+    (one,) = wanders_of({"t": (fit := fit_law(slower))}, (), {})
+    assert one.change == pytest.approx(math.expm1(-0.2), abs=0.05)
     for truth, told in numbers(target, courses, fit):
         assert told.low <= truth * math.exp(-0.2) <= told.high
         assert told.value == pytest.approx(truth * math.exp(-0.1), rel=0.03)
+
+
+def test_a_target_that_stops_is_said_to_unless_the_client_waited_as_long():
+    assert _stops(Histogram(((500_000, 1000), (300_000_000, 32))), 16) == (2.0, pytest.approx(0.2995))
+    assert _stops(Histogram(((90_000_000, 40), (300_000_000, 32))), 16) == (0.0, 0.0)  # so long it takes
+    target = steady(pauses=(2.7, 0.3, 1.0))
+    fit = fit_law(visited(target, [cell("randread", 4096, 16)], 8, 3.0))
+    fit = replace(fit, courses=tuple(replace(one, stops=(1.0, 0.3)) for one in fit.courses))
+    (one,) = wanders_of({"t": fit}, (), {})
+    assert one.words == "falls to nothing for 300 ms every 3 s: 10% of the time"
+    waited = {course.visit_id: {"waiting": 0.11} for course in fit.courses}
+    assert not [*wanders_of({"t": fit}, (), waited)]
 
 
 @pytest.mark.parametrize(("grows", "word"), [(0.06, "faster"), (-0.06, "slower")])

@@ -25,7 +25,6 @@ from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.panel import Table
 from ioatlas.model.result import ReplicateRow, Wander, counted, ordinal
-from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import ReasonCode
 from ioatlas.model.visit import SWEPT, Purpose, Visit, set_up_of
 from ioatlas.stats.distributions import t_quantile
@@ -152,25 +151,15 @@ def _doubted(rows: list[ReplicateRow], fit: ReplicateFit) -> list[ReplicateRow]:
 
 def replicate_table(rows: Sequence[ReplicateRow]) -> tuple[Table, ...]:
     """The table of replicates, as a report draws it; none without replicates."""
-    several = len({row.target for row in rows}) > 1
-    texts = [
-        (
-            *((row.target,) if several else ()),
-            counted(row.replicate),
-            str(row.n_visits),
-            str(row.n_discarded),
-            "" if row.effect is None else f"{row.effect:+.1%}",
-            "" if row.error is None else f"{row.error:.1%}",
-            row.note or "stands",
-        )
-        for row in rows
-    ]
-    columns = (
-        *(("target",) if several else ()),
-        *("replicate", "visits", "discarded", "level", "standard error", "what became of it"),
-    )
+    names = ("target", "replicate", "visits", "discarded", "level", "standard error", "what became of it")
+    first = 0 if len({row.target for row in rows}) > 1 else 1
+    texts = []
+    for row in rows:
+        level, error = (f"{row.effect:+.1%}", f"{row.error:.1%}") if row.effect is not None else ("", "")
+        counts = (counted(row.replicate), str(row.n_visits), str(row.n_discarded))
+        texts.append((row.target, *counts, level, error, row.note or "stands")[first:])
     note = "A replicate visits the cells once, in an order of its own. Levels are against the mean of the replicates."
-    return (Table("Replicates of the sweep", columns, tuple(texts), note, after_map=True),) if texts else ()
+    return (Table("Replicates of the sweep", names[first:], tuple(texts), note, after_map=True),) if texts else ()
 
 
 def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander, ...]:
@@ -185,7 +174,8 @@ def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander,
         path = wander([one[0] for one in read], [one[2] for one in read])
         if path is not None:
             begin, end, change = path
-            found.append(Wander(target, expm1(change), read[begin][1] - read[0][1], read[end][1] - read[0][1]))
+            words = course_words(expm1(change), read[begin][1] - read[0][1], read[end][1] - read[0][1])
+            found.append(Wander(target, expm1(change), words))
     return tuple(found)
 
 
@@ -199,7 +189,7 @@ def shifts(rows: Sequence[ReplicateRow], wandered: Sequence[Wander]) -> list[tup
         if row.note and not row.voided and row.effect is not None
     ]
     known = {target for _, _, target in found}
-    return found + [(abs(one.change), _course_words(one), one.target) for one in wandered if one.target not in known]
+    return found + [(abs(one.change), one.words, one.target) for one in wandered if one.target not in known]
 
 
 def drift_findings(rows: Sequence[ReplicateRow], wandered: Sequence[Wander] = ()) -> Iterator[Finding]:
@@ -222,11 +212,10 @@ def _level_words(effect: float) -> str:
     return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than the others"
 
 
-def _course_words(one: Wander) -> str:
+def course_words(change: float, begin: float, end: float, now: str = "") -> str:
     """'fell by 17% from 0 s to 52 s of the run: the numbers are its mean; now reads 89.4 MiB/s, writes 88.9 MiB/s'."""
-    way, now = "fell" if one.change < 0 else "rose", (f"{name}s {format_rate(rate)}" for name, rate in one.now.items())
-    told = f"{way} by {abs(one.change):.0%} from {one.begin_seconds:.0f} s to {one.end_seconds:.0f} s of the run"
-    return f"{told}: the numbers are its mean{'; now ' * bool(one.now)}{', '.join(now)}"
+    told = f"{'fell' if change < 0 else 'rose'} by {abs(change):.0%} from {begin:.0f} s to {end:.0f} s of the run"
+    return f"{told}: the numbers are its mean{'; now ' * bool(now)}{now}"
 
 
 METHOD = "set-ups/1"

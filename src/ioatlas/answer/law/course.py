@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import Self
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.outcomes import LaidOut
-from ioatlas.model.visit import SLICE_MS, Visit
+from ioatlas.model.visit import SLICE_MS, Histogram, Visit
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,8 @@ FALL = 1.05
 """A load fell where it was so many times faster before its kink than after it,"""
 FEWEST_AFTER = 2
 """and that is seen in so many bins."""
+LEAST_STOP_NS, FAR = 1e8, 4.0
+"""An I/O that took so long, and so many times as long as half of its load's, was held up."""
 LEAST_LAID_MS = 300
 """Of a file's writing that tells of the law: a shorter one is over before it is under way."""
 SURE, FEWEST_MIDDLE = 3.0, 3
@@ -61,6 +63,8 @@ class Course:
     counted: bool = True
     interval: float = math.inf
     """Of the log, s: to that is known when an I/O came back."""
+    stops: tuple[float, float] = (0.0, 0.0)
+    """How often all that was in flight was held up, and for how many seconds."""
     fits: bool = True
     """Whether the law is fitted to it: of very many loads some of each cell are enough."""
 
@@ -203,18 +207,17 @@ def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = N
         if cell.outstanding > 1 and moved[:in_time].sum() >= 2 * cell.outstanding * part.io_bytes / part.total_ios:
             ends, moved = ends[:in_time], moved[:in_time]
         counted = len(cell.block_sizes) == 1 and cell.loop == "closed" and len(visit.parts) == 1
-        found.append(
-            _course(
-                cell,
-                part.direction,
-                visit.started_at - first,
-                (ends, moved * part.total_ios / part.io_bytes),
-                (float(part.total_ios), part.runtime_ms / 1000),
-                visit.visit_id,
-                counted=counted and not visit.discarded,
-            )
-        )
+        logged, whole = (ends, moved * part.total_ios / part.io_bytes), (float(part.total_ios), part.runtime_ms / 1000)
+        ways, counted = (cell, part.direction, visit.started_at - first), counted and not visit.discarded
+        course = _course(*ways, logged, whole, visit.visit_id, counted=counted)
+        found.append(replace(course, stops=_stops(part.histogram, cell.outstanding)))
     return found
+
+
+def _stops(latencies: Histogram, outstanding: int) -> tuple[float, float]:
+    usual = latencies.percentile_ns(50) or 0.0
+    held = Histogram(tuple(one for one in latencies.bins if one[0] >= max(LEAST_STOP_NS, FAR * usual)))
+    return held.count / outstanding, ((held.percentile_ns(50) or usual) - usual) / 1e9
 
 
 def _course(

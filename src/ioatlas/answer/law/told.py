@@ -163,7 +163,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
 @lru_cache(maxsize=1024)
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
-    lost, doubt = _lost(fit, direction)
+    lost, doubt = lost_of(fit, direction)
     places = [n for n, one in enumerate(fit.courses) if one.counted and one.cell.key == cell.key]
     if not places:
         refuted = _refuted(fit, cell.rw, direction)
@@ -223,7 +223,7 @@ def _refuted(fit: Fit, rw: str, direction: str) -> float:
 
 
 @lru_cache(maxsize=16)
-def _lost(fit: Fit, direction: str) -> tuple[float, float]:
+def lost_of(fit: Fit, direction: str) -> tuple[float, float]:
     """Logarithm of the share of its usual speed that a direction keeps over time, for pauses that its loads met, and
     the standard error, as of a compound Poisson process: a load that met none is not spared for good. 0 where chance
     may have given it: the error alone.

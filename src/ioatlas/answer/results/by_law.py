@@ -7,11 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioatlas.answer.analysis.best import best_of, groups, speed
+from ioatlas.answer.analysis.drift import course_words
 from ioatlas.answer.analysis.trust import SHIFT
 from ioatlas.answer.analysis.wording import Namer
 from ioatlas.answer.law.course import Course
@@ -22,7 +23,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.outcomes import Chosen, KeptLaw, LaidOuts
 from ioatlas.model.panel import Table
 from ioatlas.model.result import Wander
-from ioatlas.model.units import format_rate
+from ioatlas.model.units import format_duration, format_rate
 from ioatlas.model.visit import Visit
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import Journal
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ioatlas.answer.law.fit import Fit
 
 
+FEWEST_STOPS = 3
 MOST_TAUGHT, MOST_LOADS = 60, 1000
 """Loads that a law rests on: fitting takes so much longer with each of them, and tells little more. Of more than the
 latter no law is fitted: all of them took from credit.
@@ -111,17 +113,33 @@ def keep_laws(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, Fit]:
     return fits
 
 
-def wanders_of(fits: Mapping[str, Fit], estimates: Sequence[Estimate]) -> Iterator[Wander]:
-    """How the levels of targets went that are as good as sure to have drifted, by a good deal."""
+def wanders_of(
+    fits: Mapping[str, Fit], estimates: Sequence[Estimate], records: Mapping[int, Mapping[str, Any]]
+) -> Iterator[Wander]:
+    """How the levels of targets went that are as good as sure to have drifted, by a good deal; and pauses in which all
+    that was in flight was held up, where loads lost as much, and did not wait as long for a processor of this machine.
+    records: what was read beside each visit, by its id.
+    """
     from ioatlas.answer.law.limits import LIKELY
+    from ioatlas.answer.law.told import lost_of
 
     for target, fit in fits.items():
         sure = sum(odds for law, odds in fit.odds if law.drift * fit.drift > 0)
         if sure >= LIKELY and abs(math.expm1(fit.drift)) >= SHIFT.fair:
             best = {way: best_of(groups(estimates).get((target, way), ())) for way in fit.shape.ways}
-            now = {way: speed(one.peak) * math.exp(fit.drift / 2) for way, one in best.items() if one}
-            end = max(one.start + one.ended for one in fit.courses)
-            yield Wander(target, math.expm1(fit.drift), 0.0, end, now)
+            rates = ((way, speed(one.peak) * math.exp(fit.drift / 2)) for way, one in best.items() if one)
+            now = ", ".join(f"{way}s {format_rate(rate)}" for way, rate in rates)
+            change, end = math.expm1(fit.drift), max(one.start + one.ended for one in fit.courses)
+            yield Wander(target, change, course_words(change, 0.0, end, now))
+        met = [one for one in fit.courses if one.counted and one.visit_id]
+        count, seconds = sum(one.stops[0] for one in met), sum(one.seconds for one in met)
+        stopped = sum(one.stops[0] * one.stops[1] for one in met)
+        waited = sum(one.seconds * (records.get(one.visit_id, {}).get("waiting") or 0.0) for one in met)
+        if count >= FEWEST_STOPS and waited < stopped and any(lost_of(fit, way)[0] for way in fit.shape.ways):
+            each, every = format_duration(stopped / count), f"{seconds / count:.2g} s"
+            yield Wander(
+                target, -1.0, f"falls to nothing for {each} every {every}: {stopped / seconds:.0%} of the time"
+            )
 
 
 def law_tables(fits: Mapping[str, Fit]) -> tuple[Table, ...]:

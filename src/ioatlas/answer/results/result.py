@@ -156,7 +156,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         beside=_beside(read),
-        wanders=tuple(wanders_of(fits, estimates)),
+        wanders=tuple(wanders_of(fits, estimates, records_by_visit(parts.journal.usages()))),
         page_tables=law_tables(fits),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
