@@ -205,10 +205,8 @@ def next_load(
     late = [cell for cell in cells if _leaves_debt(cell)]
     parts = [(late, 0.0), (cells, 0.0)]
     if not any(_leaves_debt(course.cell) for course in courses):
-        laid_out = sum(course.ended for course in courses if not course.visit_id)
-        parts.insert(
-            0, ([cell for cell in cells if cell not in late], _seconds_of_late(mains, total, total - laid_out))
-        )
+        time = left + sum(course.seconds + START_SECONDS for course in courses if course.visit_id)
+        parts.insert(0, ([cell for cell in cells if cell not in late], _seconds_of_late(mains, total, time)))
     for part, reserve in parts:
         few = None if most is None else max(0, most * len(part) // len(cells) - sum(one.key in seen for one in part))
         mine = [main for main in mains if main.cell in part]

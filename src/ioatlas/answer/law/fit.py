@@ -516,7 +516,9 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _or_with(best, courses, replace(best.shape, seek=not best.shape.seek))
-    best = _or_with(best, courses, replace(best.shape, drift=True))
+    if len({(one.cell.key, one.direction) for one in counted}) < len(counted):  # loads of one cell at different times
+        drifting = _or_with(best, courses, replace(best.shape, drift=True))
+        best = max(best, drifting, key=lambda fit: fit.evidence - RIVAL * fit.shape.drift)  # chance looks like drift
     tried += filter(_all_seen, [best, *_varied(best, courses)])
     best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
     others = _without(best)

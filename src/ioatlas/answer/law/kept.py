@@ -14,7 +14,7 @@ from ioatlas.answer.law.course import Course, Noise
 from ioatlas.answer.law.fit import DRAWS, Fit
 from ioatlas.answer.law.model import Limiter, Shape, Stack, Unit
 
-VERSION = 19
+VERSION = 20
 """Raised with every change after which a law of the same loads may be another one."""
 
 
