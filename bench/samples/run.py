@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ioatlas.load.fio.figures import FioDirection, FioJob, FioOutput
 from ioatlas.load.fio.output import parse_fio_json
-from ioatlas.stats.gates import bytes_gate, error_gate, little_gate, no_io_gate
+from ioatlas.stats.gates import bytes_gate, little_gate
 from ioatlas.stats.verdict import judge
 from ioatlas_translate.read.fio_json import block_size, fio_size
 
@@ -29,13 +29,13 @@ def jobs(folder: Path) -> Iterator[tuple[Path, FioOutput, FioJob]]:
 def judge_job(output: FioOutput, job: FioJob) -> tuple[list[str], list[str]]:
     """(reasons to discard, gates that could not be applied) of one job entry."""
     options = output.options_of(job)
-    reasons = [error_gate(job.error or 0)]
+    reasons = [f"error {job.error} reported by the load generator" if job.error else ""]
     skipped = []
     parts = [part for part in job.directions.values() if part.measured]
     if parts and all(part.total_ios is None for part in parts):
         skipped.append("I/O count")
     else:
-        reasons.append(no_io_gate(sum(part.total_ios or 0 for part in parts)))
+        reasons.append("" if any(part.total_ios for part in parts) else "no I/O completed")
     for part in parts:
         size = block_size(options, part.direction)
         if (
