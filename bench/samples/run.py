@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ioatlas.load.fio.figures import FioDirection, FioJob, FioOutput
 from ioatlas.load.fio.output import parse_fio_json
-from ioatlas.stats.gates import bytes_gate, little_gate
+from ioatlas.stats.gates import InFlight, bytes_gate
 from ioatlas.stats.verdict import judge
 from ioatlas_translate.read.fio_json import block_size, fio_size
 
@@ -70,7 +70,9 @@ def little_of(options: dict[str, str], parts: list[FioDirection]) -> str | None:
     mean = sum(ios * lat for ios, lat in latencies) / total
     depth = int(options["iodepth"])
     many = int(options.get("numjobs", "1")) if options.get("group_reporting") is not None else 1
-    return little_gate(total, mean, runtime, depth * many)
+    held, kept = total * mean / 1e6 / runtime, float(depth * many)
+    flight = InFlight(held, held, kept, kept, held / total)
+    return flight.sentence if flight.beyond or flight.missing else ""
 
 
 def logs(folder: Path) -> Iterator[tuple[str, list[float], list[float]]]:
