@@ -65,6 +65,10 @@ class Doubt:
     cells: tuple[str, ...] = ()
 
 
+LOPSIDED, EVEN_WIDTH = 2.0, 0.05
+"""Times as long as the other one side of an interval may be to be told as ±; up to which half-width any is."""
+
+
 @dataclass(frozen=True)
 class Headline:
     """The best value of one target and direction, or the answer of a test of another kind. It is the map's value.
@@ -109,6 +113,14 @@ class Headline:
         if self.low is None or self.high is None or not self.value:
             return None
         return (self.high - self.low) / 2 / self.value
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether its interval is told by its ends: one side is LOPSIDED times as long as the other, or longer."""
+        if self.low is None or self.high is None or (self.uncertainty or 0.0) <= EVEN_WIDTH:
+            return False
+        less, more = self.value - self.low, self.high - self.value
+        return max(less, more) > LOPSIDED * min(less, more)
 
     @property
     def moved(self) -> float | None:

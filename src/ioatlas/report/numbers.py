@@ -28,9 +28,6 @@ from ioatlas.model.units import (
 from ioatlas.report.findings import next_step
 from ioatlas.report.small_map import WRITTEN
 
-LOPSIDED, EVEN_WIDTH = 2.0, 0.05
-"""Times as long as the other one side of an interval may be to be told as ±; up to which half-width any is."""
-
 
 def title_of(summary: Summary) -> str:
     """'disk · quick · 24 cells over 256 MiB · 52 s'"""
@@ -75,8 +72,8 @@ def value_of(one: Headline) -> str:
 
 
 def parts_of(one: Headline) -> tuple[str, str]:
-    """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells. An interval of which
-    one side is LOPSIDED times as long as the other is told by its ends.
+    """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells. A lopsided interval
+    is told by its ends.
     """
     wide = one.uncertainty
     text: Callable[[float], str] = {
@@ -90,8 +87,7 @@ def parts_of(one: Headline) -> tuple[str, str]:
     else:
         vague = "(runs disagree)" if one.n_visits > 1 else "(one run tells too little)"
         told = f"±{per_cent(wide)}" if wide <= NUMBER_WIDTH else vague
-        less, more = one.value - (one.low or 0.0), (one.high or 0.0) - one.value
-        if EVEN_WIDTH < wide <= NUMBER_WIDTH and max(less, more) > LOPSIDED * min(less, more):
+        if one.lopsided and wide <= NUMBER_WIDTH:
             told = f"({text(one.low or 0.0)} to {text(one.high or 0.0)})"
     return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", f"{told}{held_for(one)}".strip()
 

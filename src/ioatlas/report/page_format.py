@@ -152,6 +152,7 @@ class HeadlineData(Model):
     """The best value of one target and direction, or the answer of a test of another kind (`ioatlas.model.summary`).
 
     value, low, high, first: of `quantity`. uncertainty: half the 95% interval, a share of the value; null unknown.
+    lopsided: the interval is told by its ends.
     row: in `Cells`, whose value it is; null where it is no cell. ties: rows of cells that are as fast.
     first, moved: what the sweep gave before the cell was measured again, and the change since, a share.
     """
@@ -159,6 +160,7 @@ class HeadlineData(Model):
     row: int | None
     ties: list[int]
     uncertainty: float | None
+    lopsided: bool
     moved: float | None
 
 

@@ -182,6 +182,7 @@ function bestOf(rows: readonly Row[], direction: string): HeadlineData[] {
   return [
     {
       ...{ row: rows.indexOf(best), ties: [], uncertainty: null, moved: null, low: null, high: null, first: null },
+      lopsided: false,
       ...{ n_visits: 0, lower_bound: false, estimated: false, limit: "", limit_probability: null, unit: "" },
       ...{ label: `Best ${direction}`, target: best.set, direction, quantity: "bw_bytes_per_s", grade: null },
       ...{ value: best.bw, where: told.filter(Boolean).join(", "), tie, held_seconds: null },

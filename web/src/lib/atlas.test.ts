@@ -4,7 +4,7 @@ import { arrange, place } from "./arrange";
 import { liveAxes, markOf, openAtlas, optionAt, slotAt } from "./atlas";
 import { csv, isText } from "./csv";
 import { openValues } from "./decode";
-import { factsAt, intervalText, othersAt, spoken, unevenText } from "./facts";
+import { factsAt, intervalText, othersAt, spoken } from "./facts";
 import { jobText } from "./job";
 import { sortedRows } from "./order";
 import type { Quantity } from "./quantities";
@@ -115,10 +115,6 @@ describe("what a cell says", () => {
     const atlas = await openAtlas(smallReport());
     expect(factsAt(atlas, 4, "iec").lines[0]?.interval).toBe("");
     expect(intervalText(Number.NaN, 3, String)).toBe("");
-    expect(unevenText(64, 100, 105, String)).toBe("(64 to 105)");
-    expect(unevenText(90, 100, 110, String)).toBe("");
-    expect(unevenText(98, 100, 100.5, String)).toBe("");
-    expect(unevenText(null, 100, 110, String)).toBe("");
   });
 
   test("a slice has gaps where there is nothing", async () => {

@@ -39,23 +39,6 @@ export function intervalText(low: number, high: number, format: (v: number) => s
   return `${shared ? a.slice(0, a.indexOf(" ")) : a} to ${b}`;
 }
 
-/** Up to this half-width an interval is told as ±, however it lies; beyond, until one side is so many times the other. */
-const EVEN = 0.05;
-const LOPSIDED = 2;
-
-/** "(64.7 to 102 MiB/s)" where ± would say too little of an interval with one long side; else "". */
-export function unevenText(
-  low: number | null,
-  value: number,
-  high: number | null,
-  format: (v: number) => string,
-): string {
-  if (low === null || high === null) return "";
-  const [less, more] = [value - low, high - value];
-  const even = (high - low) / 2 <= EVEN * value || Math.max(less, more) <= LOPSIDED * Math.min(less, more);
-  return even ? "" : `(${intervalText(low, high, format)})`;
-}
-
 const LATENCY_WORDS: Record<string, string> = {
   completion: "completion only",
   intended: "from the time each I/O was due",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { running } from "../app-state/running";
-import { limitWords, unevenText } from "../lib/facts";
+import { intervalText, limitWords } from "../lib/facts";
 import type {
   Count,
   HeadlineData,
@@ -183,8 +183,8 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   const wide = one.uncertainty;
   const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
   const vague = one.n_visits > 1 ? "runs disagree" : "one run tells too little";
-  const ends = unevenText(one.low, one.value, one.high, format);
-  const about = wide === null ? runs : wide > DISAGREE ? vague : ends || `±${percent(wide)}`;
+  const ends = one.lopsided ? `(${intervalText(one.low ?? 0, one.high ?? 0, format)})` : `±${percent(wide ?? 0)}`;
+  const about = wide === null ? runs : wide > DISAGREE ? vague : ends;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">

@@ -29,6 +29,7 @@ from ioatlas.answer.law.fit import draw_down
 from ioatlas.answer.law.model import Limiter
 from ioatlas.answer.law.read import can_be_told
 from ioatlas.model.cell import Cell
+from ioatlas.model.units import grouped
 
 Role = Literal["alone", "large", "small", "second"]
 START_SECONDS = 0.35
@@ -350,9 +351,7 @@ def _wanted(
 
 def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
     """Those of each footprint and direction in turn: nothing is foretold of one that was never seen."""
-    kinds: dict[tuple[int, str], list[tuple[Cell, str]]] = {}
-    for cell, way in cells:
-        kinds.setdefault((cell.size_bytes, way), []).append((cell, way))
+    kinds = grouped(((cell.size_bytes, way), (cell, way)) for cell, way in cells)
     return [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
 
 

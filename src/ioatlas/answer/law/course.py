@@ -206,10 +206,16 @@ def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = N
         # time was up.
         if cell.outstanding > 1 and moved[:in_time].sum() >= 2 * cell.outstanding * part.io_bytes / part.total_ios:
             ends, moved = ends[:in_time], moved[:in_time]
-        counted = len(cell.block_sizes) == 1 and cell.loop == "closed" and len(visit.parts) == 1
-        logged, whole = (ends, moved * part.total_ios / part.io_bytes), (float(part.total_ios), part.runtime_ms / 1000)
-        ways, counted = (cell, part.direction, visit.started_at - first), counted and not visit.discarded
-        course = _course(*ways, logged, whole, visit.visit_id, counted=counted)
+        alone = len(cell.block_sizes) == 1 and cell.loop == "closed" and len(visit.parts) == 1
+        course = _course(
+            cell,
+            part.direction,
+            visit.started_at - first,
+            (ends, moved * part.total_ios / part.io_bytes),
+            (float(part.total_ios), part.runtime_ms / 1000),
+            visit.visit_id,
+            counted=alone and not visit.discarded,
+        )
         found.append(replace(course, stops=_stops(part.histogram, cell.outstanding)))
     return found
 

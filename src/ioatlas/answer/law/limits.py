@@ -128,12 +128,16 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
                 values["back_seconds"] = at.size / at.rate if limiter.refills else None
                 seen = fastest(limiter, at, mine)
             values["fast"] = {"value": seen, "unit": unit}
-            # Credit comes back while it is used, so more than it holds runs fast.
-            first = at.size / (1 - at.rate / seen) if limiter.refills else at.size
+            first = _runs_fast(at.size, at.rate, seen) if limiter.refills else at.size
             values["first"] = {"value": first, "unit": "I/Os" if limiter.unit == "ios" else "B"}
             direction = min(fast) if len(fast) == 1 else ""
             found.append(Finding(FindingCode.BURST, values, target=target, direction=direction))
     return tuple(found)
+
+
+def _runs_fast(credit: float, lasting: float, fast: float) -> float:
+    """What runs fast on a credit: more than that, since it comes back at the lasting rate while it is used."""
+    return credit / (1 - lasting / fast)
 
 
 RECOVERED, NOT_AT_ALL = 0.9, 0.05
@@ -152,7 +156,7 @@ def _over_time(fit: Fit) -> Mapping[str, Value]:
     if not first.fell:
         return values
     fast = float(first.rates[: first.kink].max())
-    credit = first.excess * first.bs / (1 - first.tail / fast)
+    credit = _runs_fast(first.excess * first.bs, first.tail, fast)
     values |= {"noun": f"{first.direction}s", "fast_bytes_per_s": fast * first.bs, "first_bytes": int(credit)}
     for again in later[:1]:
         pause = again.start - first.start - first.ended
